@@ -1,0 +1,104 @@
+//! Nominal times in UTC, with the gaps and folds of local time.
+//!
+//! For a fixed time of day each local minute belongs to exactly one instant: a
+//! repeated one to its first pass, a skipped one to the end of the gap. For any
+//! other schedule a local minute belongs to every instant at which the wall
+//! clock shows it: none in a gap, two in a fold.
+//!
+//! Both searches go from stretch to stretch of constant offset and ask the
+//! plain calendar at most once a stretch, usually once in all.
+
+use super::Cron;
+use crate::bounds::NOMINAL_YEAR;
+use crate::time::civil::Date;
+use crate::time::zone::{Stretch, Zone};
+use crate::time::{DAY_SECONDS, UtcSecond};
+
+/// Nominal times lie strictly between these, in every zone.
+const EARLIEST: i64 = Date { year: NOMINAL_YEAR.min, month: 1, day: 1 }.day_number() * DAY_SECONDS;
+const LATEST: i64 =
+    (Date { year: NOMINAL_YEAR.max, month: 12, day: 31 }.day_number() + 1) * DAY_SECONDS;
+
+impl Cron {
+    /// The smallest nominal time later than `after`, or nothing before the end
+    /// of year 9997.
+    #[must_use]
+    pub fn next_nominal(&self, zone: &Zone, after: UtcSecond) -> Option<UtcSecond> {
+        let after = after.unix_seconds().max(EARLIEST);
+        let stretch = zone.stretch(after);
+        let found = if self.is_fixed_time() {
+            self.next_fixed(zone, stretch, after)
+        } else {
+            self.next_on_wall(zone, stretch, after)
+        };
+        found.filter(|&nominal| nominal < LATEST).map(UtcSecond::new_unchecked)
+    }
+
+    /// The greatest nominal time at or before `at`, or nothing after the
+    /// beginning of year 3.
+    #[must_use]
+    pub fn prev_nominal(&self, zone: &Zone, at: UtcSecond) -> Option<UtcSecond> {
+        let at = at.unix_seconds().min(LATEST - 1);
+        let stretch = zone.stretch(at);
+        let found = if self.is_fixed_time() {
+            self.prev_fixed(zone, stretch, at)
+        } else {
+            self.prev_on_wall(zone, stretch, at)
+        };
+        found.filter(|&nominal| nominal > EARLIEST).map(UtcSecond::new_unchecked)
+    }
+
+    fn next_fixed(&self, zone: &Zone, mut stretch: Stretch, after: i64) -> Option<i64> {
+        let first = (after + 1 + stretch.offset).max(stretch.fresh_from);
+        let local = self.match_at_or_after(ceil_minute(first))? * 60;
+        while local >= stretch.local_end().max(stretch.fresh_from) {
+            stretch = zone.stretch_after(&stretch)?;
+        }
+        // In the gap before this stretch: its first instant.
+        Some(stretch.start.max(local - stretch.offset))
+    }
+
+    fn prev_fixed(&self, zone: &Zone, mut stretch: Stretch, at: i64) -> Option<i64> {
+        // In a repeated hour the last local second so far is the one before it.
+        let last = (at + stretch.offset).max(stretch.fresh_from - 1);
+        let local = self.match_at_or_before(last.div_euclid(60))? * 60;
+        while local < stretch.fresh_from {
+            stretch = zone.stretch_before(&stretch)?;
+        }
+        Some(stretch.start.max(local - stretch.offset))
+    }
+
+    fn next_on_wall(&self, zone: &Zone, mut stretch: Stretch, after: i64) -> Option<i64> {
+        let mut first = after + 1 + stretch.offset;
+        let mut local = self.match_at_or_after(ceil_minute(first))? * 60;
+        while local >= stretch.local_end() {
+            stretch = zone.stretch_after(&stretch)?;
+            let start = stretch.local_start();
+            // After a fold earlier minutes count again; after a gap the match
+            // may be gone. Otherwise it is still the next one.
+            if start < first || local < start {
+                first = start;
+                local = self.match_at_or_after(ceil_minute(first))? * 60;
+            }
+        }
+        Some(local - stretch.offset)
+    }
+
+    fn prev_on_wall(&self, zone: &Zone, mut stretch: Stretch, at: i64) -> Option<i64> {
+        let mut last = at + stretch.offset;
+        let mut local = self.match_at_or_before(last.div_euclid(60))? * 60;
+        while local < stretch.local_start() {
+            stretch = zone.stretch_before(&stretch)?;
+            let end = stretch.local_end() - 1;
+            if end > last || local > end {
+                last = end;
+                local = self.match_at_or_before(last.div_euclid(60))? * 60;
+            }
+        }
+        Some(local - stretch.offset)
+    }
+}
+
+fn ceil_minute(local_second: i64) -> i64 {
+    (local_second + 59).div_euclid(60)
+}

@@ -1,0 +1,65 @@
+//! How many windows of a schedule can be open at once.
+
+use super::Cron;
+use super::days::DAY_MINUTES;
+use crate::bounds::MONTH;
+use crate::time::civil::Date;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+/// Years in which every sequence of weekdays and leap days occurs.
+const YEARS: core::ops::RangeInclusive<i32> = 2001..=2028;
+
+impl Cron {
+    /// Whether some stretch of length `window`, ends included, holds more than
+    /// `limit` nominal times; on a calendar without DST changes.
+    ///
+    /// Exact, in one pass over 28 years of matching days: with *k* times a day,
+    /// the nominal time `limit` places later is a fixed number of matching days
+    /// away, give or take one.
+    pub(crate) fn exceeds_open_windows(&self, window: Duration, limit: usize) -> bool {
+        let window_minutes = (window.as_secs() / 60) as i64;
+        let per_day = self.times_per_day() as usize;
+        // The usual case, settled without looking at a calendar.
+        let touched_days = (window_minutes / DAY_MINUTES + 2) as usize;
+        if per_day * touched_days <= limit {
+            return false;
+        }
+        let times = self.times_of_day();
+        let days = self.matching_days();
+        let (whole, rest) = (limit / per_day, limit % per_day);
+        // Least distance within the day, for times that need no extra day…
+        let near = (0..per_day - rest).map(|i| times[i + rest] - times[i]).min();
+        // …and for those that do.
+        let far = (per_day - rest..per_day).map(|i| times[i + rest - per_day] - times[i]).min();
+        [(whole, near), (whole + 1, far)].into_iter().any(|(apart, least)| {
+            let Some(least) = least else { return false };
+            let shortest =
+                (0..days.len().saturating_sub(apart)).map(|i| days[i + apart] - days[i]).min();
+            shortest.is_some_and(|days| days * DAY_MINUTES + least <= window_minutes)
+        })
+    }
+
+    fn times_of_day(&self) -> Vec<i64> {
+        (0..DAY_MINUTES)
+            .filter(|time| {
+                self.hours >> (time / 60) & 1 == 1 && self.minutes >> (time % 60) & 1 == 1
+            })
+            .collect()
+    }
+
+    fn matching_days(&self) -> Vec<i64> {
+        let mut days = Vec::new();
+        for year in YEARS {
+            for month in (MONTH.min..=MONTH.max).filter(|month| self.months >> month & 1 == 1) {
+                let first = Date { year, month, day: 1 }.day_number();
+                let mut set = self.days_of(year, month) >> 1;
+                while set != 0 {
+                    days.push(first + i64::from(set.trailing_zeros()));
+                    set &= set - 1;
+                }
+            }
+        }
+        days
+    }
+}

@@ -1,0 +1,224 @@
+//! Which periods of a job are closed (SPEC, Idempotency Semantics).
+//!
+//! Three marks say so: every period up to `handled_through`, each period in
+//! `handled_ahead`, and every period due before `not_before`. A closed period
+//! stays closed: no method takes a mark back, whatever the clock or the
+//! definition does. An adapter keeps the marks durable; the rules are here.
+
+use crate::agenda::Superseded;
+use crate::bounds::HANDLED_AHEAD;
+use crate::decision::Decision;
+use crate::identity::PeriodId;
+use crate::job::Job;
+use crate::policy::Closure;
+use crate::seed::{InvalidSeedHash, SeedHash};
+use crate::time::UtcInstant;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+use sha2::{Digest, Sha256};
+
+/// The marks of one job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ledger {
+    handled_through: Option<PeriodId>,
+    /// Sorted, and all later than `handled_through`.
+    handled_ahead: Vec<PeriodId>,
+    not_before: UtcInstant,
+    definition: Option<DefinitionHash>,
+}
+
+/// A fingerprint of what decides when a job runs: its schedule and modifiers,
+/// except the policy. When it changes, so may every decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DefinitionHash(SeedHash);
+
+impl DefinitionHash {
+    /// The fingerprint of a job.
+    #[must_use]
+    pub fn of(job: &Job) -> Self {
+        struct Hasher(Sha256);
+        impl fmt::Write for Hasher {
+            fn write_str(&mut self, text: &str) -> fmt::Result {
+                self.0.update(text.as_bytes());
+                Ok(())
+            }
+        }
+        let mut hasher = Hasher(Sha256::new());
+        // Writing to a hash cannot fail.
+        let _ = fmt::Write::write_fmt(&mut hasher, format_args!("{}", job.timing()));
+        Self(SeedHash::from_digest(hasher.0.finalize().into()))
+    }
+}
+
+impl fmt::Display for DefinitionHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for DefinitionHash {
+    type Err = InvalidSeedHash;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSeedHash> {
+        text.parse().map(Self)
+    }
+}
+
+impl Ledger {
+    /// The ledger of a job never seen before: it does not run for the past.
+    #[must_use]
+    pub fn first_sight(job: &Job, now: UtcInstant) -> Self {
+        Self {
+            handled_through: None,
+            handled_ahead: Vec::new(),
+            not_before: now,
+            definition: Some(DefinitionHash::of(job)),
+        }
+    }
+
+    /// A ledger from marks that were kept.
+    #[must_use]
+    pub fn restore(
+        handled_through: Option<PeriodId>,
+        mut handled_ahead: Vec<PeriodId>,
+        not_before: Option<UtcInstant>,
+        definition: Option<DefinitionHash>,
+    ) -> Self {
+        handled_ahead.sort_unstable();
+        handled_ahead.dedup();
+        let mut ledger = Self {
+            handled_through,
+            handled_ahead,
+            not_before: not_before.unwrap_or(UtcInstant::MIN),
+            definition,
+        };
+        ledger.prune();
+        ledger
+    }
+
+    /// Every period up to and including this one is closed.
+    #[must_use]
+    pub const fn handled_through(&self) -> Option<PeriodId> {
+        self.handled_through
+    }
+
+    /// Periods closed beyond that, in order.
+    #[must_use]
+    pub fn handled_ahead(&self) -> &[PeriodId] {
+        &self.handled_ahead
+    }
+
+    /// No period due before this instant may run.
+    #[must_use]
+    pub const fn not_before(&self) -> UtcInstant {
+        self.not_before
+    }
+
+    /// The definition the marks were last used with.
+    #[must_use]
+    pub const fn definition(&self) -> Option<DefinitionHash> {
+        self.definition
+    }
+
+    /// Whether a period has been marked by itself or by one after it.
+    #[must_use]
+    pub fn is_marked(&self, period: PeriodId) -> bool {
+        self.handled_through.is_some_and(|through| period <= through)
+            || self.handled_ahead.binary_search(&period).is_ok()
+    }
+
+    /// Whether a period is closed.
+    #[must_use]
+    pub fn is_closed(&self, decision: &Decision<'_>) -> bool {
+        self.is_marked(decision.period()) || decision.due() < self.not_before
+    }
+
+    /// Takes note of the definition in use. If it changed, nothing due before
+    /// now may run any more: an edit never fires a job by itself. Returns
+    /// whether it changed.
+    pub fn adopt_definition(&mut self, job: &Job, now: UtcInstant) -> bool {
+        let definition = DefinitionHash::of(job);
+        let changed = self.definition.is_some_and(|known| known != definition);
+        if changed {
+            self.not_before = self.not_before.max(now);
+        }
+        self.definition = Some(definition);
+        changed
+    }
+
+    /// Closes a period for good.
+    pub fn close(&mut self, job: &Job, closure: &Closure, now: UtcInstant) {
+        self.mark(closure.period());
+        self.settle(job, now);
+    }
+
+    /// Closes the periods that a catch-up passes over.
+    pub fn supersede(&mut self, job: &Job, superseded: &Superseded, now: UtcInstant) {
+        for period in superseded.marks() {
+            self.mark(*period);
+        }
+        if let Some(through) = superseded.through() {
+            self.handled_through = self.handled_through.max(Some(through));
+        }
+        self.settle(job, now);
+    }
+
+    /// Until when nothing can run because a mark lies in the future: the clock
+    /// was wrong once, or is wrong now.
+    #[must_use]
+    pub fn idle_until(&self, now: UtcInstant) -> Option<UtcInstant> {
+        let through = self.handled_through.map_or(UtcInstant::MIN, |p| p.nominal().instant());
+        Some(through.max(self.not_before)).filter(|until| *until > now)
+    }
+
+    fn mark(&mut self, period: PeriodId) {
+        if self.handled_through.is_some_and(|through| period <= through) {
+            return;
+        }
+        if let Err(place) = self.handled_ahead.binary_search(&period) {
+            self.handled_ahead.insert(place, period);
+        }
+        // Closing more than necessary is always safe; growing is not.
+        if self.handled_ahead.len() > HANDLED_AHEAD {
+            self.handled_through = Some(self.handled_ahead[0]);
+            self.prune();
+        }
+    }
+
+    /// Moves `handled_through` up over every period that is closed, but not
+    /// beyond now: a later definition may have periods of its own up to there.
+    fn settle(&mut self, job: &Job, now: UtcInstant) {
+        let now = now.floor();
+        // All windows that end before `not_before` are closed by it.
+        let dead_end = self.not_before.saturating_sub(job.window().trail()).floor();
+        let dead = job.prev_period(dead_end).and_then(|p| {
+            let ended = job.window().of(p).end() < self.not_before;
+            if ended { Some(p) } else { job.prev_period(before(p)) }
+        });
+        if let Some(dead) = dead.filter(|dead| dead.nominal() <= now) {
+            self.handled_through = self.handled_through.max(Some(dead));
+        }
+        let Some(mut through) = self.handled_through else { return };
+        while let Some(next) = job.next_period(through.nominal())
+            && next.nominal() <= now
+            && (self.handled_ahead.binary_search(&next).is_ok()
+                || self.is_closed(&job.decide(next)))
+        {
+            through = next;
+        }
+        self.handled_through = Some(through);
+        self.prune();
+    }
+
+    fn prune(&mut self) {
+        if let Some(through) = self.handled_through {
+            self.handled_ahead.retain(|period| *period > through);
+        }
+    }
+}
+
+/// The second before a period's nominal time, which always exists.
+fn before(period: PeriodId) -> crate::time::UtcSecond {
+    crate::time::UtcSecond::new_unchecked(period.nominal().unix_seconds() - 1)
+}
