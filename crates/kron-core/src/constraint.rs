@@ -24,13 +24,20 @@ impl MinuteSet {
 
     /// From `first` to `last`, both included, over midnight if need be.
     pub fn insert(&mut self, first: u16, last: u16) {
-        let mut minute = first;
-        loop {
-            self.0[usize::from(minute / 64)] |= 1 << (minute % 64);
-            if minute == last {
-                return;
-            }
-            minute = (minute + 1) % DAY_MINUTES;
+        if first <= last {
+            self.insert_run(first, last);
+        } else {
+            self.insert_run(first, DAY_MINUTES - 1);
+            self.insert_run(0, last);
+        }
+    }
+
+    fn insert_run(&mut self, first: u16, last: u16) {
+        let (first_word, last_word) = (usize::from(first / 64), usize::from(last / 64));
+        for (i, word) in self.0.iter_mut().enumerate().take(last_word + 1).skip(first_word) {
+            let from = if i == first_word { first % 64 } else { 0 };
+            let to = if i == last_word { last % 64 } else { 63 };
+            *word |= u64::MAX >> (63 - to) & u64::MAX << from;
         }
     }
 

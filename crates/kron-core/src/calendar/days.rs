@@ -7,34 +7,88 @@
 use super::Cron;
 use crate::bounds::NOMINAL_YEAR;
 use crate::time::civil::{Date, days_in_month, weekday};
+use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
 pub(super) const DAY_MINUTES: i64 = 1440;
+
+/// A month, and the day number of its first day.
+#[derive(Clone, Copy)]
+struct Month {
+    year: i32,
+    month: u8,
+    first: i64,
+}
+
+impl Month {
+    fn of(date: Date, day: i64) -> Self {
+        Self { year: date.year, month: date.month, first: day + 1 - i64::from(date.day) }
+    }
+
+    fn new(year: i32, month: u8) -> Self {
+        Self { year, month, first: Date { year, month, day: 1 }.day_number() }
+    }
+}
 
 impl Cron {
     /// The first match at or after a local minute.
     pub(super) fn match_at_or_after(&self, minute: i64) -> Option<i64> {
         let day = minute.div_euclid(DAY_MINUTES);
-        if self.matches_day(day) {
-            let time = self.time_at_or_after(minute.rem_euclid(DAY_MINUTES) as u32);
-            if let Some(time) = time {
-                return Some(day * DAY_MINUTES + i64::from(time));
-            }
+        let today = |day| {
+            let time = self.time_at_or_after(minute.rem_euclid(DAY_MINUTES) as u32)?;
+            Some(day * DAY_MINUTES + i64::from(time))
+        };
+        let later = |day| day * DAY_MINUTES + i64::from(self.first_time());
+        if self.every_day_matches() {
+            return today(day).or_else(|| (day < LAST_DAY).then(|| later(day + 1)));
         }
-        let day = self.day_at_or_after(day + 1)?;
-        Some(day * DAY_MINUTES + i64::from(self.first_time()))
+        let date = Date::from_day_number(day);
+        let mut month = Month::of(date, day);
+        let mut days = self.days_of(month) >> date.day << date.day;
+        if days >> date.day & 1 == 1 {
+            if let Some(found) = today(day) {
+                return Some(found);
+            }
+            days &= days - 1;
+        }
+        while days == 0 {
+            month = self.month_after(month);
+            if month.year > NOMINAL_YEAR.max {
+                return None;
+            }
+            days = self.days_of(month);
+        }
+        Some(later(month.first + i64::from(days.trailing_zeros()) - 1))
     }
 
     /// The last match at or before a local minute.
     pub(super) fn match_at_or_before(&self, minute: i64) -> Option<i64> {
         let day = minute.div_euclid(DAY_MINUTES);
-        if self.matches_day(day) {
-            let time = self.time_at_or_before(minute.rem_euclid(DAY_MINUTES) as u32);
-            if let Some(time) = time {
-                return Some(day * DAY_MINUTES + i64::from(time));
-            }
+        let today = |day| {
+            let time = self.time_at_or_before(minute.rem_euclid(DAY_MINUTES) as u32)?;
+            Some(day * DAY_MINUTES + i64::from(time))
+        };
+        let earlier = |day| day * DAY_MINUTES + i64::from(self.last_time());
+        if self.every_day_matches() {
+            return today(day).or_else(|| (day > FIRST_DAY).then(|| earlier(day - 1)));
         }
-        let day = self.day_at_or_before(day - 1)?;
-        Some(day * DAY_MINUTES + i64::from(self.last_time()))
+        let date = Date::from_day_number(day);
+        let mut month = Month::of(date, day);
+        let mut days = self.days_of(month) & ((2_u64 << date.day) - 1) as u32;
+        if days >> date.day & 1 == 1 {
+            if let Some(found) = today(day) {
+                return Some(found);
+            }
+            days &= !(1 << date.day);
+        }
+        while days == 0 {
+            month = self.month_before(month);
+            if month.year < NOMINAL_YEAR.min {
+                return None;
+            }
+            days = self.days_of(month);
+        }
+        Some(earlier(month.first + i64::from(days.ilog2()) - 1))
     }
 
     fn first_time(&self) -> u32 {
@@ -73,24 +127,14 @@ impl Cron {
         self.days_of_month == 0xFFFF_FFFE && self.months == 0x1FFE && self.days_of_week == 0x7F
     }
 
-    fn matches_day(&self, day: i64) -> bool {
-        if self.every_day_matches() {
-            return true;
+    /// Matching days of a month, bit *n* for day *n*.
+    fn days_of(&self, month: Month) -> u32 {
+        if self.months >> month.month & 1 == 0 {
+            return 0;
         }
-        let date = Date::from_day_number(day);
-        if self.months >> date.month & 1 == 0 {
-            return false;
-        }
-        let by_month = self.days_of_month >> date.day & 1 == 1;
-        let by_week = self.days_of_week >> weekday(day) & 1 == 1;
-        if self.either_day_matches() { by_month || by_week } else { by_month && by_week }
-    }
-
-    /// Matching days of a month, bit *n* for day *n*, weekdays spread out.
-    pub(super) fn days_of(&self, year: i32, month: u8) -> u32 {
-        let length = days_in_month(year, month);
-        let first = weekday(Date { year, month, day: 1 }.day_number());
+        let length = days_in_month(month.year, month.month);
         // Bit 0 for the weekday of the first, then the week repeated five times.
+        let first = weekday(month.first);
         let week = u64::from(self.days_of_week);
         let week = (week >> first | week << (7 - first)) & 0x7F;
         let by_week = (week * 0x0000_0000_1020_4081) << 1;
@@ -99,54 +143,37 @@ impl Cron {
         days as u32 & ((2_u64 << length) - 2) as u32
     }
 
-    fn day_at_or_after(&self, day: i64) -> Option<i64> {
-        if self.every_day_matches() {
-            return (day <= LAST_DAY).then_some(day);
+    fn month_after(&self, month: Month) -> Month {
+        let later = self.months >> (month.month + 1);
+        if later == 0 {
+            Month::new(month.year + 1, self.months.trailing_zeros() as u8)
+        } else {
+            Month::new(month.year, month.month + 1 + later.trailing_zeros() as u8)
         }
-        let mut date = Date::from_day_number(day);
-        while date.year <= NOMINAL_YEAR.max {
-            if self.months >> date.month & 1 == 1 {
-                let days = self.days_of(date.year, date.month) >> date.day;
-                if days != 0 {
-                    date.day += days.trailing_zeros() as u8;
-                    return Some(date.day_number());
-                }
-            }
-            date.day = 1;
-            let later = self.months >> (date.month + 1);
-            if later == 0 {
-                date.year += 1;
-                date.month = self.months.trailing_zeros() as u8;
-            } else {
-                date.month += 1 + later.trailing_zeros() as u8;
-            }
-        }
-        None
     }
 
-    fn day_at_or_before(&self, day: i64) -> Option<i64> {
-        if self.every_day_matches() {
-            return (day >= FIRST_DAY).then_some(day);
+    fn month_before(&self, month: Month) -> Month {
+        let earlier = self.months & ((1 << month.month) - 1);
+        if earlier == 0 {
+            Month::new(month.year - 1, self.months.ilog2() as u8)
+        } else {
+            Month::new(month.year, earlier.ilog2() as u8)
         }
-        let mut date = Date::from_day_number(day);
-        while date.year >= NOMINAL_YEAR.min {
-            if self.months >> date.month & 1 == 1 {
-                let days = self.days_of(date.year, date.month) & ((2_u64 << date.day) - 1) as u32;
-                if days != 0 {
-                    date.day = days.ilog2() as u8;
-                    return Some(date.day_number());
-                }
+    }
+
+    /// Every matching day of some years, in order.
+    pub(super) fn matching_days(&self, years: RangeInclusive<i32>) -> Vec<i64> {
+        let mut matching = Vec::new();
+        let mut month = Month::new(*years.start(), self.months.trailing_zeros() as u8);
+        while month.year <= *years.end() {
+            let mut days = self.days_of(month);
+            while days != 0 {
+                matching.push(month.first + i64::from(days.trailing_zeros()) - 1);
+                days &= days - 1;
             }
-            date.day = 31;
-            let earlier = self.months & ((1 << date.month) - 1);
-            if earlier == 0 {
-                date.year -= 1;
-                date.month = self.months.ilog2() as u8;
-            } else {
-                date.month = earlier.ilog2() as u8;
-            }
+            month = self.month_after(month);
         }
-        None
+        matching
     }
 }
 

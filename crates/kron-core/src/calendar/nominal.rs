@@ -51,6 +51,13 @@ impl Cron {
     fn next_fixed(&self, zone: &Zone, mut stretch: Stretch, after: i64) -> Option<i64> {
         let first = (after + 1 + stretch.offset).max(stretch.fresh_from);
         let local = self.match_at_or_after(ceil_minute(first))? * 60;
+        if local >= stretch.local_end() {
+            // Near the right stretch at once; a year away is many stretches.
+            stretch = zone.stretch(local - stretch.offset);
+            while local < stretch.fresh_from {
+                stretch = zone.stretch_before(&stretch)?;
+            }
+        }
         while local >= stretch.local_end().max(stretch.fresh_from) {
             stretch = zone.stretch_after(&stretch)?;
         }
@@ -62,6 +69,12 @@ impl Cron {
         // In a repeated hour the last local second so far is the one before it.
         let last = (at + stretch.offset).max(stretch.fresh_from - 1);
         let local = self.match_at_or_before(last.div_euclid(60))? * 60;
+        if local < stretch.fresh_from {
+            stretch = zone.stretch(local - stretch.offset);
+            while local >= stretch.local_end().max(stretch.fresh_from) {
+                stretch = zone.stretch_after(&stretch)?;
+            }
+        }
         while local < stretch.fresh_from {
             stretch = zone.stretch_before(&stretch)?;
         }

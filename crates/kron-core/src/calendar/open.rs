@@ -2,13 +2,12 @@
 
 use super::Cron;
 use super::days::DAY_MINUTES;
-use crate::bounds::MONTH;
-use crate::time::civil::Date;
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 
 /// Years in which every sequence of weekdays and leap days occurs.
-const YEARS: core::ops::RangeInclusive<i32> = 2001..=2028;
+const YEARS: RangeInclusive<i32> = 2001..=2028;
 
 impl Cron {
     /// Whether some stretch of length `window`, ends included, holds more than
@@ -26,7 +25,7 @@ impl Cron {
             return false;
         }
         let times = self.times_of_day();
-        let days = self.matching_days();
+        let days = self.matching_days(YEARS);
         let (whole, rest) = (limit / per_day, limit % per_day);
         // Least distance within the day, for times that need no extra day…
         let near = (0..per_day - rest).map(|i| times[i + rest] - times[i]).min();
@@ -46,20 +45,5 @@ impl Cron {
                 self.hours >> (time / 60) & 1 == 1 && self.minutes >> (time % 60) & 1 == 1
             })
             .collect()
-    }
-
-    fn matching_days(&self) -> Vec<i64> {
-        let mut days = Vec::new();
-        for year in YEARS {
-            for month in (MONTH.min..=MONTH.max).filter(|month| self.months >> month & 1 == 1) {
-                let first = Date { year, month, day: 1 }.day_number();
-                let mut set = self.days_of(year, month) >> 1;
-                while set != 0 {
-                    days.push(first + i64::from(set.trailing_zeros()));
-                    set &= set - 1;
-                }
-            }
-        }
-        days
     }
 }
