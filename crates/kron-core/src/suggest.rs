@@ -19,20 +19,28 @@ pub(crate) fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> O
         .map(|(_, word)| word)
 }
 
-/// Levenshtein distance over letters, ignoring ASCII case.
+/// Edit distance over letters, ignoring ASCII case; two letters swapped count
+/// as one mistake.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(!from.eq_ignore_ascii_case(to));
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+    let letters = |text: &str| text.chars().map(|c| c.to_ascii_lowercase()).collect::<Vec<char>>();
+    let (a, b) = (letters(a), letters(b));
+    // Three rows of the table: the one being filled, and the two before it.
+    let mut before_last = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = Vec::from([i + 1]);
+        for j in 0..b.len() {
+            let substituted = last[j] + usize::from(a[i] != b[j]);
+            let mut least = substituted.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                let swapped: &Vec<usize> = &before_last;
+                least = least.min(swapped[j - 1] + 1);
+            }
+            row.push(least);
         }
+        before_last = core::mem::replace(&mut last, row);
     }
-    row[b.len()]
+    last[b.len()]
 }
 
 #[cfg(test)]
@@ -47,6 +55,8 @@ mod tests {
             ("skewearly", Some("skewEarly")),
             ("skewlat", Some("skewLate")),
             ("exponental", Some("exponential")),
+            ("unifrom", Some("uniform")),
+            ("nomral", Some("normal")),
             ("poisson", None),
             ("", None),
         ] {

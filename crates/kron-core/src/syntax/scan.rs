@@ -32,21 +32,26 @@ impl Body<'_> {
 
 pub(super) fn tokens<'a>(text: &'a str, errors: &mut Vec<DefinitionError>) -> Vec<Token<'a>> {
     let mut tokens = Vec::new();
+    let mut reported = false;
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         if is_blank(c) {
             at += 1;
+        } else if !is_plain(c) {
+            // Probably meant as a blank; said once, then taken for one.
+            if !reported {
+                errors.push(unexpected(c, at));
+            }
+            reported = true;
+            at += c.len_utf8();
         } else if c == '@' {
             let (token, end) = modifier(text, at, errors);
             tokens.push(token);
             at = end;
         } else {
-            let end = word_end(text, at);
-            let word = &text[at..end];
-            if let Some((i, c)) = word.char_indices().find(|(_, c)| !is_plain(*c)) {
-                errors.push(unexpected(c, at + i));
-            }
-            tokens.push(Token::Word { text: word, at });
+            let end = text[at..].find(|c| is_blank(c) || !is_plain(c));
+            let end = end.map_or(text.len(), |length| at + length);
+            tokens.push(Token::Word { text: &text[at..end], at });
             at = end;
         }
     }

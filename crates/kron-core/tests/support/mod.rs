@@ -1,6 +1,7 @@
 //! What the tests share: the one place that builds jobs, and generators.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod allowed;
 pub mod strategy;
 pub mod walk;
 
