@@ -155,6 +155,9 @@ impl Ledger {
 
     /// Closes the periods that a catch-up passes over.
     pub fn supersede(&mut self, job: &Job, superseded: &Superseded, now: UtcInstant) {
+        if superseded.is_empty() {
+            return;
+        }
         for period in superseded.marks() {
             self.mark(*period);
         }
@@ -179,11 +182,7 @@ impl Ledger {
         if let Err(place) = self.handled_ahead.binary_search(&period) {
             self.handled_ahead.insert(place, period);
         }
-        // Closing more than necessary is always safe; growing is not.
-        if self.handled_ahead.len() > HANDLED_AHEAD {
-            self.handled_through = Some(self.handled_ahead[0]);
-            self.prune();
-        }
+        self.prune();
     }
 
     /// Moves `handled_through` up over every period that is closed, but not
@@ -211,7 +210,12 @@ impl Ledger {
         self.prune();
     }
 
+    /// Drops marks that `handled_through` covers. If there are still too many, it
+    /// moves up: closing more than necessary is always safe, growing is not.
     fn prune(&mut self) {
+        if let Some(excess) = self.handled_ahead.len().checked_sub(HANDLED_AHEAD + 1) {
+            self.handled_through = self.handled_through.max(Some(self.handled_ahead[excess]));
+        }
         if let Some(through) = self.handled_through {
             self.handled_ahead.retain(|period| *period > through);
         }

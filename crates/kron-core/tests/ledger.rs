@@ -1,0 +1,307 @@
+//! The ledger by model: random events in random order, and what must never
+//! happen, whatever the order.
+
+mod support;
+
+use core::time::Duration;
+use kron_core::{
+    Attention, Job, Ledger, Outcome, PeriodId, Situation, UtcInstant, UtcSecond, Verdict, agenda, judge,
+};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use support::{instant, job, period};
+
+/// Definitions between which edits switch: exact, jittered, overlapping,
+/// around, constrained to nothing at times, and in a zone with DST changes.
+const DEFINITIONS: [&str; 8] = [
+    "*/5 * * * *",
+    "0 * * * * @win(after,30m) @policy(deadline=10m)",
+    "*/10 * * * * @win(after,1h) @policy(deadline=2h,concurrency=allow)",
+    "0 * * * * @win(around,90m) @policy(deadline=15m,concurrency=replace)",
+    "*/20 * * * * @win(around,2h) @only(hours=2-20) @policy(deadline=1h)",
+    "*/15 * * * * @win(after,10m) @only(between=00:00-00:20;dow=MON-FRI)",
+    "30 * * * * @tz(America/New_York) @win(after,2h) @policy(concurrency=allow,deadline=26h)",
+    "*/30 2 * * * @tz(Europe/Paris) @win(around,3h) @policy(deadline=300h)",
+];
+
+#[derive(Clone, Debug)]
+enum Event {
+    /// Time passes.
+    Pass(u32),
+    /// Time passes to the next thing due, and a little more.
+    PassToNext(u32),
+    /// The clock is set, forward or back.
+    Jump(i32),
+    /// The daemon dies and starts again; the executions may survive.
+    Restart { survivors: bool, downtime: u32 },
+    /// Another definition.
+    Edit(usize),
+    Suspend,
+    Resume,
+    /// All executions end.
+    Finish,
+    /// Starting fails until told otherwise.
+    Failing(bool),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        6 => (0..7200_u32).prop_map(Event::Pass),
+        12 => (0..3000_u32).prop_map(Event::PassToNext),
+        2 => (-20_000..20_000_i32).prop_map(Event::Jump),
+        1 => prop_oneof![Just(-700_000_000), Just(700_000_000)].prop_map(Event::Jump),
+        2 => (any::<bool>(), 0..200_000_u32)
+            .prop_map(|(survivors, downtime)| Event::Restart { survivors, downtime }),
+        2 => (0..DEFINITIONS.len()).prop_map(Event::Edit),
+        1 => Just(Event::Suspend),
+        2 => Just(Event::Resume),
+        5 => Just(Event::Finish),
+        1 => any::<bool>().prop_map(Event::Failing),
+    ]
+}
+
+/// An adapter as simple as can be, and a memory of everything it did.
+struct World {
+    jobs: Vec<Job>,
+    definition: usize,
+    suspended: bool,
+    failing: bool,
+    now: UtcInstant,
+    planned: Option<UtcInstant>,
+    attention: Attention,
+    resumed: bool,
+    ledger: Ledger,
+    active: Vec<PeriodId>,
+    outcomes: BTreeMap<PeriodId, Outcome>,
+    starts: u32,
+}
+
+fn job_at(definition: usize, suspended: bool) -> Job {
+    let schedule = DEFINITIONS[definition];
+    let schedule = match (suspended, schedule.contains("@policy(")) {
+        (false, _) => schedule.to_string(),
+        (true, true) => schedule.replace("@policy(", "@policy(suspend=true,"),
+        (true, false) => format!("{schedule} @policy(suspend=true)"),
+    };
+    job(&schedule)
+}
+
+impl World {
+    fn new(definition: usize) -> Self {
+        let now = instant("2026-03-27T22:17:03.5Z");
+        // Every definition, active and suspended.
+        let jobs: Vec<Job> =
+            (0..DEFINITIONS.len()).flat_map(|i| [job_at(i, false), job_at(i, true)]).collect();
+        let ledger = Ledger::first_sight(&jobs[2 * definition], now);
+        Self {
+            jobs,
+            definition,
+            suspended: false,
+            failing: false,
+            now,
+            planned: None,
+            attention: Attention::begin(now),
+            resumed: false,
+            ledger,
+            active: Vec::new(),
+            outcomes: BTreeMap::new(),
+            starts: 0,
+        }
+    }
+
+    fn apply(&mut self, event: &Event) {
+        match *event {
+            Event::Pass(seconds) => self.pass(i64::from(seconds)),
+            Event::PassToNext(late_millis) => {
+                if let Some(planned) = self.planned.filter(|planned| *planned > self.now) {
+                    self.now = planned.saturating_add(Duration::from_millis(late_millis.into()));
+                }
+            }
+            Event::Jump(seconds) => self.pass(seconds.into()),
+            Event::Restart { survivors, downtime } => {
+                self.pass(downtime.into());
+                self.attention = Attention::begin(self.now);
+                self.planned = None;
+                if !survivors {
+                    self.active.clear();
+                }
+                // What is kept is the marks.
+                self.ledger = Ledger::restore(
+                    self.ledger.handled_through(),
+                    self.ledger.handled_ahead().to_vec(),
+                    Some(self.ledger.not_before()),
+                    self.ledger.definition(),
+                );
+            }
+            Event::Edit(definition) => self.definition = definition,
+            Event::Suspend => self.suspended = true,
+            Event::Resume => {
+                self.resumed |= self.suspended;
+                self.suspended = false;
+            }
+            Event::Finish => self.active.clear(),
+            Event::Failing(failing) => self.failing = failing,
+        }
+        self.wake();
+    }
+
+    fn pass(&mut self, seconds: i64) {
+        self.now = UtcInstant::new(self.now.unix_seconds() + seconds, self.now.subsec_nanos()).unwrap();
+    }
+
+    /// One wake-up, as an adapter would do it, with every promise checked.
+    fn wake(&mut self) {
+        self.attention.wake(self.planned, self.now);
+        let since = if std::mem::take(&mut self.resumed) { self.now } else { self.attention.since() };
+        let job = self.jobs[2 * self.definition + usize::from(self.suspended)].clone();
+        let now = self.now;
+        self.ledger.adopt_definition(&job, now);
+        let before = self.ledger.clone();
+        let agenda = agenda(&job, &self.ledger, since, now);
+        self.ledger.supersede(&job, &agenda.superseded, now);
+
+        let unattended = agenda.due.iter().filter(|d| d.due() < since && d.chosen().is_some()).count();
+        assert!(unattended <= 1, "a backlog: {unattended}");
+        for decision in &agenda.due {
+            assert!(decision.due() <= now);
+            assert!(!self.ledger.is_closed(decision), "superseded and due: {}", decision.period());
+            let situation = Situation { ledger: &self.ledger, active: &self.active, obstacle: None, now };
+            let closure = match judge(decision, situation) {
+                Verdict::Start(_) | Verdict::Replace(_) if self.failing => continue,
+                Verdict::Start(permit) => {
+                    self.started(&job, permit.chosen(), decision.period());
+                    permit.closure()
+                }
+                Verdict::Replace(replacement) => {
+                    self.active.clear();
+                    let permit = replacement.complete(&self.active).unwrap();
+                    self.started(&job, permit.chosen(), decision.period());
+                    permit.closure()
+                }
+                Verdict::Close(closure) => closure,
+                // Survivors of a restart may be executions of this very period.
+                Verdict::Handled => continue,
+                other => panic!("{other:?}"),
+            };
+            let earlier = self.outcomes.insert(closure.period(), closure.outcome());
+            // CORE-49: no terminal outcome is followed by another.
+            assert_eq!(earlier, None, "{} ended twice", closure.period());
+            self.ledger.close(&job, &closure, now);
+            assert!(self.ledger.is_marked(closure.period()));
+        }
+        self.check_marks(&before, &job);
+        self.planned = agenda.next.map(|decision| decision.due());
+        if let Some(planned) = self.planned {
+            assert!(planned > now);
+        }
+    }
+
+    /// CORE-50: once for each period, never before its time, never too late.
+    fn started(&mut self, job: &Job, chosen: UtcSecond, period: PeriodId) {
+        assert!(!self.suspended, "started while suspended");
+        let late = self.now.since(chosen.instant()).expect("started early");
+        let deadline = job.policy().deadline;
+        assert!(late <= deadline || (deadline.is_zero() && late < Duration::from_secs(1)));
+        assert!(chosen.instant() >= self.ledger.not_before());
+        assert_ne!(self.outcomes.get(&period), Some(&Outcome::Executed), "{period} started twice");
+        self.active.push(period);
+        self.starts += 1;
+    }
+
+    /// Marks only grow, and everything that ended is closed.
+    fn check_marks(&self, before: &Ledger, job: &Job) {
+        let after = &self.ledger;
+        assert!(after.handled_through() >= before.handled_through());
+        assert!(after.not_before() >= before.not_before());
+        assert!(before.handled_ahead().iter().all(|period| after.is_marked(*period)));
+        assert!(self.outcomes.keys().all(|period| after.is_marked(*period)));
+        assert!(after.handled_ahead().len() <= kron_core::bounds::HANDLED_AHEAD);
+        assert!(after.handled_ahead().is_sorted());
+        if self.suspended {
+            // CORE-41
+            assert_eq!(after.handled_through(), before.handled_through());
+            assert_eq!(after.handled_ahead(), before.handled_ahead());
+        }
+        // What is closed for good is never due again.
+        let again = agenda(job, after, self.attention.since(), self.now);
+        assert!(again.superseded.is_empty());
+        assert!(again.due.iter().all(|decision| !self.outcomes.contains_key(&decision.period())));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    /// CORE-47, CORE-49, CORE-50, CORE-41: under every order of events.
+    #[test]
+    fn no_order_of_events_breaks_a_promise(
+        definition in 0..DEFINITIONS.len(),
+        events in prop::collection::vec(event(), 1..60),
+    ) {
+        let mut world = World::new(definition);
+        for event in &events {
+            world.apply(event);
+        }
+    }
+}
+
+/// The model starts things: without that the promises would be empty.
+#[test]
+fn the_model_is_not_idle() {
+    for definition in 0..DEFINITIONS.len() {
+        let mut world = World::new(definition);
+        for _ in 0..300 {
+            world.apply(&Event::PassToNext(3));
+            world.apply(&Event::Finish);
+        }
+        assert!(world.starts >= 3, "{}: {}", DEFINITIONS[definition], world.starts);
+    }
+}
+
+/// Watched without a break, every period gets exactly one outcome, at its time.
+#[test]
+fn every_period_is_handled_exactly_once() {
+    for definition in 0..DEFINITIONS.len() {
+        let mut world = World::new(definition);
+        let start = world.now;
+        world.wake();
+        for _ in 0..400 {
+            world.apply(&Event::PassToNext(2));
+            world.apply(&Event::Finish);
+        }
+        let job = &world.jobs[2 * definition];
+        let lead = job.window().lead();
+        let mut at = start.saturating_sub(job.window().trail()).floor();
+        let mut expected = BTreeMap::new();
+        while let Some(period) = job.next_period(at)
+            && period.nominal().instant().saturating_sub(lead) <= world.now
+        {
+            at = period.nominal();
+            let decision = job.decide(period);
+            if decision.due() >= start && decision.due() <= world.now {
+                let outcome =
+                    if decision.chosen().is_some() { Outcome::Executed } else { Outcome::Unschedulable };
+                expected.insert(period, outcome);
+            }
+        }
+        assert!(expected.len() >= 300, "{}", expected.len());
+        assert_eq!(world.outcomes, expected, "{}", DEFINITIONS[definition]);
+        // And the ledger is small again.
+        assert!(world.ledger.handled_ahead().len() <= 12, "{:?}", world.ledger);
+    }
+}
+
+/// Marks beyond the bound close what lies before them rather than growing.
+#[test]
+fn a_ledger_is_bounded() {
+    let far = period("2030-01-01T00:00:00Z").nominal().unix_seconds();
+    let minute = |i: i64| PeriodId::new(UtcSecond::new(far + 60 * i).unwrap()).unwrap();
+    let ahead: Vec<PeriodId> = (1..=3000).map(minute).collect();
+    let ledger = Ledger::restore(None, ahead.clone(), None, None);
+    assert_eq!(ledger.handled_ahead().len(), kron_core::bounds::HANDLED_AHEAD);
+    assert!(ahead.iter().all(|period| ledger.is_marked(*period)));
+    assert!(ledger.is_marked(minute(-10)));
+    // Within the bound nothing else is closed.
+    let ledger = Ledger::restore(None, ahead[..2000].to_vec(), None, None);
+    assert!(!ledger.is_marked(minute(-10)));
+}
