@@ -34,6 +34,8 @@
 
 #![no_std]
 #![forbid(unsafe_code)]
+// Input never panics; where something cannot fail, the code shows why.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 extern crate alloc;
 

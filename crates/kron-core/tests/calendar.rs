@@ -13,7 +13,7 @@ fn next_three(job: &Job, after: UtcSecond) -> Vec<UtcSecond> {
     let first = job.next_period(after);
     std::iter::successors(first, |period| job.next_period(period.nominal()))
         .take(3)
-        .map(|period| period.nominal())
+        .map(kron_core::PeriodId::nominal)
         .collect()
 }
 
@@ -89,31 +89,40 @@ fn agrees_with_a_minute_by_minute_walk() {
             assert!(expected.len() > 8, "{cron} in {zone}");
             let mut at = from;
             let mut forward = Vec::new();
-            while let Some(next) = job.next_period(at).map(|period| period.nominal())
+            while let Some(next) = job.next_period(at).map(kron_core::PeriodId::nominal)
                 && next <= *expected.last().unwrap()
             {
                 forward.push(next);
                 at = next;
             }
-            assert!(forward == expected, "{cron} in {zone}: {:?}", first_difference(&forward, &expected));
+            assert!(
+                forward == expected,
+                "{cron} in {zone}: {:?}",
+                first_difference(&forward, &expected)
+            );
             let mut backward = Vec::new();
             let mut at = *expected.last().unwrap();
-            while let Some(previous) = job.prev_period(at).map(|period| period.nominal())
+            while let Some(previous) = job.prev_period(at).map(kron_core::PeriodId::nominal)
                 && previous > from
             {
                 backward.push(previous);
                 at = UtcSecond::new(previous.unix_seconds() - 1).unwrap();
             }
             backward.reverse();
-            assert!(backward == expected, "{cron} in {zone}: {:?}", first_difference(&backward, &expected));
+            assert!(
+                backward == expected,
+                "{cron} in {zone}: {:?}",
+                first_difference(&backward, &expected)
+            );
         }
     }
 }
 
-fn first_difference(a: &[UtcSecond], b: &[UtcSecond]) -> Option<(Option<UtcSecond>, Option<UtcSecond>)> {
-    (0..a.len().max(b.len()))
-        .map(|i| (a.get(i).copied(), b.get(i).copied()))
-        .find(|(a, b)| a != b)
+fn first_difference(
+    a: &[UtcSecond],
+    b: &[UtcSecond],
+) -> Option<(Option<UtcSecond>, Option<UtcSecond>)> {
+    (0..a.len().max(b.len())).map(|i| (a.get(i).copied(), b.get(i).copied())).find(|(a, b)| a != b)
 }
 
 /// `(schedule, after, next nominal times)`
@@ -129,17 +138,45 @@ fn hand_written_rows() {
     check("0 10 * * * @tz(Europe/Paris)", "2026-01-14T23:00:00Z", "2026-01-15T09:00:00Z");
     check("0 10 * * * @tz(Europe/Paris)", "2026-07-14T23:00:00Z", "2026-07-15T08:00:00Z");
     // A gap: fixed times move to its end, once; others are gone.
-    check("30 2 * * * @tz(Europe/Paris)", "2026-03-28T12:00:00Z", "2026-03-29T01:00:00Z 2026-03-30T00:30:00Z");
-    check("0,30 2,3 * * * @tz(Europe/Paris)", "2026-03-29T00:00:00Z", "2026-03-29T01:00:00Z 2026-03-29T01:30:00Z");
-    check("30 * * * * @tz(Europe/Paris)", "2026-03-29T00:00:00Z", "2026-03-29T00:30:00Z 2026-03-29T01:30:00Z");
+    check(
+        "30 2 * * * @tz(Europe/Paris)",
+        "2026-03-28T12:00:00Z",
+        "2026-03-29T01:00:00Z 2026-03-30T00:30:00Z",
+    );
+    check(
+        "0,30 2,3 * * * @tz(Europe/Paris)",
+        "2026-03-29T00:00:00Z",
+        "2026-03-29T01:00:00Z 2026-03-29T01:30:00Z",
+    );
+    check(
+        "30 * * * * @tz(Europe/Paris)",
+        "2026-03-29T00:00:00Z",
+        "2026-03-29T00:30:00Z 2026-03-29T01:30:00Z",
+    );
     // A fold: fixed times once, others twice.
-    check("30 2 * * * @tz(Europe/Paris)", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z 2026-10-26T01:30:00Z");
-    check("*/30 2 * * * @tz(Europe/Paris)", "2026-10-24T12:00:00Z", "2026-10-25T00:00:00Z 2026-10-25T00:30:00Z 2026-10-25T01:00:00Z");
+    check(
+        "30 2 * * * @tz(Europe/Paris)",
+        "2026-10-24T12:00:00Z",
+        "2026-10-25T00:30:00Z 2026-10-26T01:30:00Z",
+    );
+    check(
+        "*/30 2 * * * @tz(Europe/Paris)",
+        "2026-10-24T12:00:00Z",
+        "2026-10-25T00:00:00Z 2026-10-25T00:30:00Z 2026-10-25T01:00:00Z",
+    );
     // From inside the second pass, a fixed time of the first is over.
     check("30 2 * * * @tz(Europe/Paris)", "2026-10-25T01:10:00Z", "2026-10-26T01:30:00Z");
     // SYN-11: either day field, unless one begins with a star.
-    check("0 0 13 * FRI", "2026-03-01T00:00:00Z", "2026-03-06T00:00:00Z 2026-03-13T00:00:00Z 2026-03-20T00:00:00Z");
-    check("0 0 */2 * MON", "2026-03-01T00:00:00Z", "2026-03-09T00:00:00Z 2026-03-23T00:00:00Z 2026-04-13T00:00:00Z");
+    check(
+        "0 0 13 * FRI",
+        "2026-03-01T00:00:00Z",
+        "2026-03-06T00:00:00Z 2026-03-13T00:00:00Z 2026-03-20T00:00:00Z",
+    );
+    check(
+        "0 0 */2 * MON",
+        "2026-03-01T00:00:00Z",
+        "2026-03-09T00:00:00Z 2026-03-23T00:00:00Z 2026-04-13T00:00:00Z",
+    );
     // Leap days, over a century that has none, and on a given weekday.
     check("0 3 29 2 *", "2096-03-01T00:00:00Z", "2104-02-29T03:00:00Z");
     check("0 0 29 2 */6", "2026-01-01T00:00:00Z", "2032-02-29T00:00:00Z 2048-02-29T00:00:00Z");

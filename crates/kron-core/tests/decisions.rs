@@ -3,7 +3,7 @@
 mod support;
 
 use kron_core::bounds::SAMPLING_BUDGET;
-use kron_core::{Decision, Job, Mode, PeriodId, Record, UtcSecond, Unschedulable, Zones};
+use kron_core::{Decision, Job, Mode, PeriodId, Record, Unschedulable, UtcSecond, Zones};
 use proptest::prelude::*;
 use support::allowed::Judge;
 use support::{job, job_of, period, strategy};
@@ -25,8 +25,8 @@ fn whole(decision: &Decision<'_>) -> Record {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
-    /// CORE-18, CORE-05, CORE-31 to CORE-35: the chosen second is whole, inside
-    /// the window, and allowed there, by the clock on the wall.
+    /// CORE-05, CORE-18, CORE-31, CORE-32, CORE-33, CORE-34: the chosen second is
+    /// whole, inside the window, and allowed there, by the clock on the wall.
     #[test]
     fn chosen_time_is_inside_and_allowed((schedule, at) in job_and_period()) {
         let job = job(&schedule);
@@ -85,8 +85,8 @@ proptest! {
         prop_assert_eq!(job.window().mode == Mode::After, after);
     }
 
-    /// CORE-31 to CORE-34, SYN-36 to SYN-40: the allowed seconds of a window are
-    /// those that a reading of the clauses, second by second, allows.
+    /// CORE-33, CORE-34, SYN-36, SYN-37, SYN-38, SYN-39, SYN-40: the allowed seconds of
+    /// a window are those that a reading of the clauses, second by second, allows.
     #[test]
     fn allowed_seconds(
         (schedule, at) in job_and_period()
@@ -122,7 +122,7 @@ proptest! {
     }
 }
 
-/// CORE-25 to CORE-27: the key of the seed.
+/// CORE-25, CORE-26, CORE-27: the key of the seed.
 #[test]
 fn period_keys() {
     let check = |schedule: &str, nominal: &str, key: &str| {
@@ -160,11 +160,29 @@ fn window_rows() {
         let job = job(schedule);
         let decision = job.decide(period(nominal));
         let window = decision.window();
-        assert_eq!((window.start().to_string(), window.end().to_string()), (start.into(), end.into()));
+        assert_eq!(
+            (window.start().to_string(), window.end().to_string()),
+            (start.into(), end.into())
+        );
     };
-    check("0 0 * * * @win(after,2h)", "2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z", "2026-03-01T02:00:00Z");
-    check("0 0 * * * @win(around,45m)", "2026-03-01T10:00:00Z", "2026-03-01T09:37:30Z", "2026-03-01T10:22:30Z");
-    check("0 0 * * * @win(around,1s)", "2026-03-01T10:00:00Z", "2026-03-01T09:59:59.5Z", "2026-03-01T10:00:00.5Z");
+    check(
+        "0 0 * * * @win(after,2h)",
+        "2026-03-01T00:00:00Z",
+        "2026-03-01T00:00:00Z",
+        "2026-03-01T02:00:00Z",
+    );
+    check(
+        "0 0 * * * @win(around,45m)",
+        "2026-03-01T10:00:00Z",
+        "2026-03-01T09:37:30Z",
+        "2026-03-01T10:22:30Z",
+    );
+    check(
+        "0 0 * * * @win(around,1s)",
+        "2026-03-01T10:00:00Z",
+        "2026-03-01T09:59:59.5Z",
+        "2026-03-01T10:00:00.5Z",
+    );
     check(
         "0 1 * * * @tz(Europe/Paris) @win(after,3h)",
         "2026-03-29T00:00:00Z",
@@ -181,20 +199,34 @@ fn both_bounds_are_reachable() {
         let job = job_of(&format!("bounds/{i}"), "0 0 * * * @win(around,4s)");
         seen.insert(job.decide(period("2026-03-01T00:00:00Z")).chosen().unwrap().to_string());
     }
-    let expected = ["2026-02-28T23:59:58Z", "2026-02-28T23:59:59Z", "2026-03-01T00:00:00Z", "2026-03-01T00:00:01Z", "2026-03-01T00:00:02Z"];
+    let expected = [
+        "2026-02-28T23:59:58Z",
+        "2026-02-28T23:59:59Z",
+        "2026-03-01T00:00:00Z",
+        "2026-03-01T00:00:01Z",
+        "2026-03-01T00:00:02Z",
+    ];
     assert!(seen.iter().map(String::as_str).eq(expected), "{seen:?}");
 }
 
 /// CORE-19: without a window the chosen time is the nominal time.
 #[test]
 fn no_window_no_choice() {
-    for distribution in ["uniform", "normal", "skewEarly,shape=9", "skewLate", "exponential,lambda=50,dir=late"] {
+    for distribution in
+        ["uniform", "normal", "skewEarly,shape=9", "skewLate", "exponential,lambda=50,dir=late"]
+    {
         for window in ["after,0s", "around,0s", "after,999ms", "around,1.9s"] {
             for salt in ["a", "b", "c"] {
-                let schedule = format!("0 0 * * * @win({window}) @dist({distribution}) @seed(stable,salt={salt})");
+                let schedule = format!(
+                    "0 0 * * * @win({window}) @dist({distribution}) @seed(stable,salt={salt})"
+                );
                 let job = job(&schedule);
                 let decision = job.decide(period("2026-03-01T00:00:00Z"));
-                assert_eq!(decision.chosen(), Some(support::second("2026-03-01T00:00:00Z")), "{schedule}");
+                assert_eq!(
+                    decision.chosen(),
+                    Some(support::second("2026-03-01T00:00:00Z")),
+                    "{schedule}"
+                );
                 assert_eq!(decision.attempts(), 0);
             }
         }
@@ -259,7 +291,9 @@ fn the_clause_that_refused() {
         let found = (0..50).find_map(|i| {
             let job = job_of(&format!("clause/{i}"), &schedule);
             let (_, rejected) = job.decide_explained(at);
-            rejected.first().map(|refused| job.constraints().describe(refused.violation).to_string())
+            rejected
+                .first()
+                .map(|refused| job.constraints().describe(refused.violation).to_string())
         });
         assert_eq!(found.as_deref(), Some(clause), "{schedule}");
     };
@@ -287,6 +321,7 @@ fn unschedulable() {
 /// CORE-03, SYN-14: the host's own zone has no influence. The engine cannot
 /// read the environment; run under several values, it must agree with itself.
 #[test]
+#[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the test, not the engine")]
 fn host_zone_has_no_influence() {
     if let Ok(schedule) = std::env::var("KRON_TEST_SCHEDULE") {
         let job = job(&schedule);
@@ -302,8 +337,11 @@ fn host_zone_has_no_influence() {
             .output()
             .unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
-        let lines: Vec<String> =
-            text.lines().filter(|l| l.starts_with("decided") || l.starts_with("next")).map(String::from).collect();
+        let lines: Vec<String> = text
+            .lines()
+            .filter(|l| l.starts_with("decided") || l.starts_with("next"))
+            .map(String::from)
+            .collect();
         assert_eq!(lines.len(), 2, "{text}");
         lines
     };

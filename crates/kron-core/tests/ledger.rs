@@ -5,7 +5,8 @@ mod support;
 
 use core::time::Duration;
 use kron_core::{
-    Attention, Job, Ledger, Outcome, PeriodId, Situation, UtcInstant, UtcSecond, Verdict, agenda, judge,
+    Attention, Job, Ledger, Outcome, PeriodId, Situation, UtcInstant, UtcSecond, Verdict, agenda,
+    judge,
 };
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -33,7 +34,10 @@ enum Event {
     /// The clock is set, forward or back.
     Jump(i32),
     /// The daemon dies and starts again; the executions may survive.
-    Restart { survivors: bool, downtime: u32 },
+    Restart {
+        survivors: bool,
+        downtime: u32,
+    },
     /// Another definition.
     Edit(usize),
     Suspend,
@@ -146,13 +150,15 @@ impl World {
     }
 
     fn pass(&mut self, seconds: i64) {
-        self.now = UtcInstant::new(self.now.unix_seconds() + seconds, self.now.subsec_nanos()).unwrap();
+        self.now =
+            UtcInstant::new(self.now.unix_seconds() + seconds, self.now.subsec_nanos()).unwrap();
     }
 
     /// One wake-up, as an adapter would do it, with every promise checked.
     fn wake(&mut self) {
         self.attention.wake(self.planned, self.now);
-        let since = if std::mem::take(&mut self.resumed) { self.now } else { self.attention.since() };
+        let since =
+            if std::mem::take(&mut self.resumed) { self.now } else { self.attention.since() };
         let job = self.jobs[2 * self.definition + usize::from(self.suspended)].clone();
         let now = self.now;
         self.ledger.adopt_definition(&job, now);
@@ -160,12 +166,14 @@ impl World {
         let agenda = agenda(&job, &self.ledger, since, now);
         self.ledger.supersede(&job, &agenda.superseded, now);
 
-        let unattended = agenda.due.iter().filter(|d| d.due() < since && d.chosen().is_some()).count();
+        let unattended =
+            agenda.due.iter().filter(|d| d.due() < since && d.chosen().is_some()).count();
         assert!(unattended <= 1, "a backlog: {unattended}");
         for decision in &agenda.due {
             assert!(decision.due() <= now);
             assert!(!self.ledger.is_closed(decision), "superseded and due: {}", decision.period());
-            let situation = Situation { ledger: &self.ledger, active: &self.active, obstacle: None, now };
+            let situation =
+                Situation { ledger: &self.ledger, active: &self.active, obstacle: None, now };
             let closure = match judge(decision, situation) {
                 Verdict::Start(_) | Verdict::Replace(_) if self.failing => continue,
                 Verdict::Start(permit) => {
@@ -248,20 +256,20 @@ proptest! {
 /// The model starts things: without that the promises would be empty.
 #[test]
 fn the_model_is_not_idle() {
-    for definition in 0..DEFINITIONS.len() {
+    for (definition, schedule) in DEFINITIONS.iter().enumerate() {
         let mut world = World::new(definition);
         for _ in 0..300 {
             world.apply(&Event::PassToNext(3));
             world.apply(&Event::Finish);
         }
-        assert!(world.starts >= 3, "{}: {}", DEFINITIONS[definition], world.starts);
+        assert!(world.starts >= 3, "{schedule}: {}", world.starts);
     }
 }
 
 /// Watched without a break, every period gets exactly one outcome, at its time.
 #[test]
 fn every_period_is_handled_exactly_once() {
-    for definition in 0..DEFINITIONS.len() {
+    for (definition, schedule) in DEFINITIONS.iter().enumerate() {
         let mut world = World::new(definition);
         let start = world.now;
         world.wake();
@@ -279,13 +287,16 @@ fn every_period_is_handled_exactly_once() {
             at = period.nominal();
             let decision = job.decide(period);
             if decision.due() >= start && decision.due() <= world.now {
-                let outcome =
-                    if decision.chosen().is_some() { Outcome::Executed } else { Outcome::Unschedulable };
+                let outcome = if decision.chosen().is_some() {
+                    Outcome::Executed
+                } else {
+                    Outcome::Unschedulable
+                };
                 expected.insert(period, outcome);
             }
         }
         assert!(expected.len() >= 300, "{}", expected.len());
-        assert_eq!(world.outcomes, expected, "{}", DEFINITIONS[definition]);
+        assert_eq!(world.outcomes, expected, "{schedule}");
         // And the ledger is small again.
         assert!(world.ledger.handled_ahead().len() <= 12, "{:?}", world.ledger);
     }

@@ -5,7 +5,8 @@ mod support;
 
 use core::time::Duration;
 use kron_core::{
-    Concurrency, Decision, Ending, Job, Ledger, Outcome, PeriodId, Situation, UtcInstant, Verdict, judge,
+    Concurrency, Decision, Ending, Job, Ledger, Outcome, PeriodId, Situation, UtcInstant, Verdict,
+    judge,
 };
 use support::{instant, job, period};
 
@@ -30,9 +31,8 @@ struct Seen {
 /// SPEC's sections on triggering, deadlines, concurrency and idempotency, read
 /// one sentence at a time. Times are nanoseconds.
 fn literal(job: &Job, decision: &Decision<'_>, seen: Seen, now: i128) -> Expected {
-    let nanos = |t: UtcInstant| {
-        i128::from(t.unix_seconds()) * 1_000_000_000 + i128::from(t.subsec_nanos())
-    };
+    let nanos =
+        |t: UtcInstant| i128::from(t.unix_seconds()) * 1_000_000_000 + i128::from(t.subsec_nanos());
     let policy = job.policy();
     // "If an execution for the period is already recorded as started or
     // completed, the period is handled and must not be executed again."
@@ -67,10 +67,9 @@ fn literal(job: &Job, decision: &Decision<'_>, seen: Seen, now: i128) -> Expecte
         return Expected::Close(Outcome::Missed);
     }
     match policy.concurrency {
-        Concurrency::Allow => Expected::Start,
         Concurrency::Forbid if seen.other_active > 0 => Expected::Close(Outcome::Skipped),
         Concurrency::Replace if seen.other_active > 0 => Expected::EndOthersFirst,
-        Concurrency::Forbid | Concurrency::Replace => Expected::Start,
+        Concurrency::Allow | Concurrency::Forbid | Concurrency::Replace => Expected::Start,
     }
 }
 
@@ -78,13 +77,16 @@ fn literal(job: &Job, decision: &Decision<'_>, seen: Seen, now: i128) -> Expecte
 fn ledgers(decision: &Decision<'_>) -> Vec<(Ledger, bool)> {
     let job = decision.job();
     let this = decision.period();
-    let earlier = job.prev_period(kron_core::UtcSecond::new(this.nominal().unix_seconds() - 1).unwrap()).unwrap();
+    let earlier = job
+        .prev_period(kron_core::UtcSecond::new(this.nominal().unix_seconds() - 1).unwrap())
+        .unwrap();
     let later = job.next_period(this.nominal()).unwrap();
     let due = decision.due();
     let nanosecond = Duration::from_nanos(1);
-    let restore = |through: Option<PeriodId>, ahead: Vec<PeriodId>, not_before: Option<UtcInstant>| {
-        Ledger::restore(through, ahead, not_before, None)
-    };
+    let restore =
+        |through: Option<PeriodId>, ahead: Vec<PeriodId>, not_before: Option<UtcInstant>| {
+            Ledger::restore(through, ahead, not_before, None)
+        };
     vec![
         (restore(None, vec![], None), false),
         (restore(Some(earlier), vec![later], None), false),
@@ -98,7 +100,8 @@ fn ledgers(decision: &Decision<'_>) -> Vec<(Ledger, bool)> {
     ]
 }
 
-/// CORE-40 to CORE-48, CORE-10: every combination.
+/// CORE-10, CORE-40, CORE-41, CORE-42, CORE-43, CORE-45, CORE-46, CORE-48: every
+/// combination of definition, ledger, active executions and time.
 #[test]
 fn full_product() {
     let mut judged = 0;
@@ -146,7 +149,8 @@ fn check_all(
                     running_this_period: active.contains(&decision.period()),
                     other_active: active.iter().filter(|p| **p != decision.period()).count(),
                 };
-                let at = i128::from(now.unix_seconds()) * 1_000_000_000 + i128::from(now.subsec_nanos());
+                let at =
+                    i128::from(now.unix_seconds()) * 1_000_000_000 + i128::from(now.subsec_nanos());
                 let expected = literal(job, decision, seen, at);
                 let situation = Situation { ledger: &ledger, active, obstacle: None, now };
                 let verdict = judge(decision, situation);
@@ -228,7 +232,8 @@ fn now_is_an_argument() {
         let decision = job.decide(period(nominal));
         let ledger = Ledger::restore(None, vec![], None, None);
         let at = |now: &str| {
-            let situation = Situation { ledger: &ledger, active: &[], obstacle: None, now: instant(now) };
+            let situation =
+                Situation { ledger: &ledger, active: &[], obstacle: None, now: instant(now) };
             judge(&decision, situation)
         };
         assert!(matches!(at(&format!("{year}-01-01T10:00:00Z")), Verdict::Start(_)));
@@ -271,7 +276,12 @@ fn reasons() {
         "5s250ms after the chosen time, deadline 0s"
     );
     assert_eq!(
-        reason("0 10 * * * @policy(deadline=5m)", "2026-03-02T10:06:00Z", &[], Some("no such command")),
+        reason(
+            "0 10 * * * @policy(deadline=5m)",
+            "2026-03-02T10:06:00Z",
+            &[],
+            Some("no such command")
+        ),
         "6m after the chosen time, deadline 5m; last attempt: no such command"
     );
     let running = [period("2026-03-01T10:00:00Z"), period("2026-02-28T10:00:00Z")];
@@ -296,14 +306,16 @@ fn a_thousand_evaluations_of_a_handled_period() {
     let decision = job.decide(period("2026-03-02T10:00:00Z"));
     let mut ledger = Ledger::first_sight(&job, instant("2026-03-01T12:00:00Z"));
     let now = instant("2026-03-02T10:00:00Z");
-    let Verdict::Start(permit) = judge(&decision, Situation { ledger: &ledger, active: &[], obstacle: None, now })
+    let Verdict::Start(permit) =
+        judge(&decision, Situation { ledger: &ledger, active: &[], obstacle: None, now })
     else {
         panic!()
     };
     ledger.close(&job, &permit.closure(), now);
     for i in 0..1000_i64 {
         let now = UtcInstant::new(1_772_000_000 + i * 1009, 7).unwrap();
-        let verdict = judge(&decision, Situation { ledger: &ledger, active: &[], obstacle: None, now });
+        let verdict =
+            judge(&decision, Situation { ledger: &ledger, active: &[], obstacle: None, now });
         assert!(matches!(verdict, Verdict::Handled), "{now}");
     }
 }

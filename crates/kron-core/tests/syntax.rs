@@ -86,7 +86,7 @@ fn modifiers_in_canonical_form() {
         r#"0 0 * * * @seed(stable,salt="a \"b\" \\ (c), d;é 時")"#,
         r#"0 0 * * * @seed(stable,salt="a \"b\" \\ (c), d;é 時")"#,
     );
-    // SYN-36 to SYN-40: clauses add up by kind, ranges wrap, runs join.
+    // SYN-36, SYN-37, SYN-38, SYN-39, SYN-40: clauses add up by kind, ranges wrap, runs join.
     check("0 0 * * * @only(hours=9;hours=8,10)", "0 0 * * * @only(hours=8-10)");
     check("0 0 * * * @only(hours=22-6)", "0 0 * * * @only(hours=22-6)");
     check("0 0 * * * @only(hours=0-6,22-23)", "0 0 * * * @only(hours=22-6)");
@@ -128,6 +128,26 @@ fn defaults() {
     );
     same("0 0 * * * @win(after,1h30m)", "0 0 * * * @win(after,1.5h)"); // SYN-16
     same(r#"0 0 * * * @seed(stable,salt="prod")"#, "0 0 * * * @seed(stable,salt=prod)"); // SYN-33
+}
+
+/// SYN-01: read in one step or in two, as an adapter with fields of its own
+/// does, a text is the same job or the same errors.
+#[test]
+fn one_syntax_for_every_front_end() {
+    let two_steps = |text: &str| {
+        let spec = kron_core::syntax::Spec::parse(text)?;
+        let identity = kron_core::Identity::new("test").unwrap();
+        Job::new(identity, spec, &mut Zones::bundled())
+    };
+    for text in [
+        "0 10 * * * @tz(Europe/Paris) @win(around,90m) @seed(daily,salt=x) @only(dow=MON-FRI)",
+        "*/5 * * * *",
+        "0 10 * * * @tz(Europe/Pari)",
+        "0 10 * * * @win(after,90)",
+        "61 10 * *",
+    ] {
+        assert_eq!(two_steps(text), parse(text), "{text}");
+    }
 }
 
 /// SYN-33: the value of a salt.
@@ -220,7 +240,8 @@ fn every_part_of_a_definition_has_its_effect() {
     for policy in ["concurrency=allow", "deadline=5m", "suspend=true"] {
         assert_eq!(chosen("a", &format!("{base} @policy({policy})")), ours, "{policy}");
     }
-    let zone = job("0 10 * * * @tz(Asia/Tokyo)").next_period(support::second("2026-03-01T12:00:00Z"));
+    let zone =
+        job("0 10 * * * @tz(Asia/Tokyo)").next_period(support::second("2026-03-01T12:00:00Z"));
     assert_eq!(zone, Some(period("2026-03-02T01:00:00Z")));
 }
 
@@ -251,7 +272,7 @@ fn validation(schedule: &str, code: Code, underlined: &str, says: &str) {
     assert_eq!(error.category(), Category::Validation, "{schedule}");
 }
 
-/// FAULTS 5, SYN-06 to SYN-12.
+/// FAULTS 5, SYN-06, SYN-07, SYN-08, SYN-09, SYN-10, SYN-11, SYN-12.
 #[test]
 fn refused_cron_fields() {
     configuration("", Code::FieldCount, "", "minute hour");
@@ -304,7 +325,8 @@ fn refused_cron_fields() {
     configuration("0 0 * * *\0", Code::UnexpectedCharacter, "\0", "NUL");
 }
 
-/// SYN-02 to SYN-05, SYN-13 to SYN-35.
+/// SYN-02, SYN-04, SYN-13, SYN-15, SYN-16, SYN-17, SYN-19, SYN-20, SYN-21, SYN-22,
+/// SYN-24, SYN-26, SYN-27, SYN-31, SYN-32, SYN-33, SYN-34: each refusal, word by word.
 #[test]
 fn refused_modifiers() {
     let c = |modifiers: &str, code, underlined: &str, says: &str| {
@@ -347,7 +369,7 @@ fn refused_modifiers() {
     c("@tz(europe/paris)", Code::UnknownZone, "europe/paris", "`Europe/Paris`");
     c("@tz(Europe/Pari)", Code::UnknownZone, "Europe/Pari", "`Europe/Paris`");
     c("@tz(Paris)", Code::UnknownZone, "Paris", "`Europe/Paris`");
-    // SYN-15 to SYN-17
+    // SYN-15, SYN-16, SYN-17
     c("@win(before,2h)", Code::UnknownName, "before", "after, around");
     c("@win(arund,2h)", Code::UnknownName, "arund", "`around`");
     c("@win(After,2h)", Code::UnknownName, "After", "`after`");
@@ -363,7 +385,7 @@ fn refused_modifiers() {
     c("@win(after,5min)", Code::InvalidDuration, "min", "minutes are `m`");
     c("@win(after,9999999h)", Code::InvalidDuration, "9999999h", "too long");
     v("@win(after,8785h)", Code::ParameterOutOfRange, "8785h", "0s to 8784h"); // ERR-08
-    // SYN-19 to SYN-27, FAULTS 6
+    // SYN-19, SYN-22, SYN-24, SYN-26, SYN-27, FAULTS 6
     c("@dist(poisson)", Code::UnknownName, "poisson", "uniform, normal");
     c("@dist(skewearly)", Code::UnknownName, "skewearly", "`skewEarly`");
     c("@dist(uniform,shape=2)", Code::UnknownKey, "shape", "no parameter"); // SYN-21
@@ -387,7 +409,7 @@ fn refused_modifiers() {
     c("@dist(normal,sigma=wide)", Code::InvalidDuration, "w", "");
     v("@dist(normal,sigma=0s)", Code::ParameterOutOfRange, "0s", "1ms to 8784h");
     c("@dist(normal,sigma=-5m)", Code::NegativeDuration, "-5m", "");
-    // SYN-31 to SYN-33
+    // SYN-31, SYN-32, SYN-33
     c("@seed(hourly)", Code::UnknownName, "hourly", "stable, daily, weekly");
     c("@seed(stable,pepper=x)", Code::UnknownKey, "pepper", "salt");
     c("@seed(salt=x)", Code::UnknownName, "salt=x", "stable");
@@ -404,8 +426,8 @@ fn refused_modifiers() {
     c("@policy(deadline=1m,deadline=2m)", Code::DuplicateKey, "deadline", "");
 }
 
-/// SYN-36 to SYN-41, ERR-08, ERR-11: malformed clauses are found when the
-/// schedule is read, and are validation errors.
+/// SYN-36, SYN-37, SYN-38, SYN-39, SYN-40, SYN-41, ERR-08, ERR-11: malformed clauses
+/// are found when the schedule is read, and are validation errors.
 #[test]
 fn refused_clauses() {
     let v = |clauses: &str, code, underlined: &str, says: &str| {
@@ -441,7 +463,12 @@ fn refused_clauses() {
     v("date=0000-01-01", Code::MalformedClause, "0000-01-01", "");
     v("date=2026-1é-01", Code::MalformedClause, "2026-1é-01", "");
     v("dates=2026-12-24", Code::MalformedClause, "2026-12-24", "..");
-    v("dates=2026-12-31..2026-12-24", Code::ReversedRange, "2026-12-31..2026-12-24", "`2026-12-24..2026-12-31`");
+    v(
+        "dates=2026-12-31..2026-12-24",
+        Code::ReversedRange,
+        "2026-12-31..2026-12-24",
+        "`2026-12-24..2026-12-31`",
+    );
     configuration("0 0 * * * @only(hours=8; dow=MON)", Code::Whitespace, " ", "");
 }
 
@@ -455,9 +482,10 @@ fn contradicting_constraints_are_valid() {
 /// Several errors of one line come together, in the order of the text.
 #[test]
 fn all_errors_of_a_line() {
-    let errors = parse("60 0 * * 7 @tz(Mars) @win(after,2x) @dist(uniform,a=1) @only(hours=25;dom=0)")
-        .unwrap_err();
-    let codes: Vec<Code> = errors.as_slice().iter().map(|error| error.code()).collect();
+    let errors =
+        parse("60 0 * * 7 @tz(Mars) @win(after,2x) @dist(uniform,a=1) @only(hours=25;dom=0)")
+            .unwrap_err();
+    let codes: Vec<Code> = errors.as_slice().iter().map(kron_core::DefinitionError::code).collect();
     assert_eq!(
         codes,
         [

@@ -37,7 +37,7 @@ fn check(row: &Value, zones: &mut Zones) {
     assert_eq!(record["unschedulable"], !record["reason"].is_null(), "{name}");
     // CORE-28, CORE-29: the hash, from the text itself.
     let input = format!("{}\n{}\n{}", text("identity"), text_of(&record, "periodKey"), job.salt());
-    let hash: String = Sha256::digest(input).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(input.as_bytes());
     assert_eq!(record["seedHash"], hash.as_str(), "{name}");
     // The explained decision is the same decision.
     let (explained, rejected) = job.decide_explained(decision.period());
@@ -47,6 +47,10 @@ fn check(row: &Value, zones: &mut Zones) {
         None => decision.attempts(),
     };
     assert_eq!(rejected.len(), usize::from(refused), "{name}");
+}
+
+fn hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
 fn text_of<'a>(record: &'a Value, key: &str) -> &'a str {
@@ -74,13 +78,12 @@ fn golden_files_only_grow() {
         // Up to the end of the last case; what follows closes the JSON.
         let cases = text.rfind("\n]").unwrap();
         assert!(cases >= length, "{cases} of {length}");
-        let got: String =
-            Sha256::digest(&text[..length]).iter().map(|byte| format!("{byte:02x}")).collect();
+        let got = hex(&text.as_bytes()[..length]);
         assert_eq!(got, digest, "{cases}");
     }
 }
 
 const REFERENCE: (usize, &str) =
-    (11879, "07cd29e103da1e6f4437fb5441769a3e50ce2cfc90499493dbafa56828ce902c");
+    (11_879, "07cd29e103da1e6f4437fb5441769a3e50ce2cfc90499493dbafa56828ce902c");
 const GOLDEN: (usize, &str) =
-    (301794, "cc0ab9adb324c2926da29812c3df2601c1de0d7e09bb5774996f49d44858d3fb");
+    (301_794, "cc0ab9adb324c2926da29812c3df2601c1de0d7e09bb5774996f49d44858d3fb");

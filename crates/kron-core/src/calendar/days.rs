@@ -16,17 +16,17 @@ pub(super) const DAY_MINUTES: i64 = 1440;
 #[derive(Clone, Copy)]
 struct Month {
     year: i32,
-    month: u8,
+    number: u8,
     first: i64,
 }
 
 impl Month {
     fn of(date: Date, day: i64) -> Self {
-        Self { year: date.year, month: date.month, first: day + 1 - i64::from(date.day) }
+        Self { year: date.year, number: date.month, first: day + 1 - i64::from(date.day) }
     }
 
-    fn new(year: i32, month: u8) -> Self {
-        Self { year, month, first: Date { year, month, day: 1 }.day_number() }
+    fn new(year: i32, number: u8) -> Self {
+        Self { year, number, first: Date { year, month: number, day: 1 }.day_number() }
     }
 }
 
@@ -129,10 +129,10 @@ impl Cron {
 
     /// Matching days of a month, bit *n* for day *n*.
     fn days_of(&self, month: Month) -> u32 {
-        if self.months >> month.month & 1 == 0 {
+        if self.months >> month.number & 1 == 0 {
             return 0;
         }
-        let length = days_in_month(month.year, month.month);
+        let length = days_in_month(month.year, month.number);
         // Bit 0 for the weekday of the first, then the week repeated five times.
         let first = weekday(month.first);
         let week = u64::from(self.days_of_week);
@@ -144,16 +144,16 @@ impl Cron {
     }
 
     fn month_after(&self, month: Month) -> Month {
-        let later = self.months >> (month.month + 1);
+        let later = self.months >> (month.number + 1);
         if later == 0 {
             Month::new(month.year + 1, self.months.trailing_zeros() as u8)
         } else {
-            Month::new(month.year, month.month + 1 + later.trailing_zeros() as u8)
+            Month::new(month.year, month.number + 1 + later.trailing_zeros() as u8)
         }
     }
 
     fn month_before(&self, month: Month) -> Month {
-        let earlier = self.months & ((1 << month.month) - 1);
+        let earlier = self.months & ((1 << month.number) - 1);
         if earlier == 0 {
             Month::new(month.year - 1, self.months.ilog2() as u8)
         } else {

@@ -320,8 +320,10 @@ mod tests {
     fn probabilities_count_draws() {
         let draw = |i: u64| i as f64 * STEP;
         for (distribution, seconds, sampler) in samplers() {
-            let falls =
-                matches!(distribution, Distribution::Exponential { direction: Direction::Late, .. });
+            let falls = matches!(
+                distribution,
+                Distribution::Exponential { direction: Direction::Late, .. }
+            );
             let below = |second: u64| {
                 // The number of draws with an earlier second (or, if the map
                 // falls, all but those with a later one).

@@ -40,13 +40,13 @@ impl Judge {
     pub fn allows(&self, at: UtcSecond) -> bool {
         let local = self.zone.to_datetime(Timestamp::from_second(at.unix_seconds()).unwrap());
         let holds = |(key, value): &(String, String)| match key.as_str() {
-            "hours" => in_list(value, local.hour() as i64, 24, &[]),
+            "hours" => in_list(value, i64::from(local.hour()), 24, &[]),
             "dow" => {
                 let sunday_based = local.weekday().to_sunday_zero_offset();
                 in_list(value, sunday_based.into(), 7, &WEEKDAYS)
             }
-            "dom" => in_list(value, local.day() as i64, 32, &[]),
-            "months" => in_list(value, local.month() as i64, 13, &MONTHS),
+            "dom" => in_list(value, i64::from(local.day()), 32, &[]),
+            "months" => in_list(value, i64::from(local.month()), 13, &MONTHS),
             "between" => {
                 let (first, last) = value.split_once('-').unwrap();
                 let now = format!("{:02}:{:02}", local.hour(), local.minute());

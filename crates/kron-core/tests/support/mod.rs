@@ -7,7 +7,6 @@ pub mod walk;
 
 use kron_core::{Job, PeriodId, UtcInstant, UtcSecond, Zones};
 
-
 /// A job that must parse.
 pub fn job(schedule: &str) -> Job {
     job_of("test", schedule)

@@ -1,9 +1,7 @@
 //! Generators of valid schedules, made from the same bounds that the engine
 //! checks.
 
-use kron_core::bounds::{
-    Bounds, DAY_OF_MONTH, DAY_OF_WEEK, HOUR, LAMBDA, MINUTE, MONTH, SHAPE,
-};
+use kron_core::bounds::{Bounds, DAY_OF_MONTH, DAY_OF_WEEK, HOUR, LAMBDA, MINUTE, MONTH, SHAPE};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -63,15 +61,15 @@ pub fn cron_in_a_zone() -> impl Strategy<Value = String> {
 }
 
 fn duration(seconds: std::ops::Range<u64>) -> impl Strategy<Value = String> {
-    (seconds, prop_oneof![4 => Just(0_u32), 1 => 0..1_000_000_000_u32]).prop_map(|(s, nanos)| {
-        if nanos == 0 { format!("{s}s") } else { format!("{s}s{nanos}ns") }
-    })
+    (seconds, prop_oneof![4 => Just(0_u32), 1 => 0..1_000_000_000_u32])
+        .prop_map(|(s, nanos)| if nanos == 0 { format!("{s}s") } else { format!("{s}s{nanos}ns") })
 }
 
 fn float(bounds: Bounds<f64>) -> impl Strategy<Value = String> {
     // Evenly over the magnitudes, and the ends.
     prop_oneof![
-        8 => (bounds.min.ln()..bounds.max.ln()).prop_map(|x| x.exp().clamp(0.001, 1000.0).to_string()),
+        8 => (0.001..1.0_f64, 0..4_i32)
+            .prop_map(|(x, magnitude)| (x * f64::from(10_i32.pow(magnitude as u32))).clamp(0.001, 1000.0).to_string()),
         1 => Just(bounds.min.to_string()),
         1 => Just(bounds.max.to_string()),
     ]
@@ -110,14 +108,19 @@ fn clause() -> impl Strategy<Value = String> {
         (number(HOUR), number(HOUR)).prop_map(|(a, b)| format!("hours={a}-{b}")),
         (number(HOUR), number(HOUR)).prop_map(|(a, b)| format!("hours={a},{b}")),
         (number(DAY_OF_WEEK), number(DAY_OF_WEEK)).prop_map(|(a, b)| format!("dow={a}-{b}")),
-        (number(DAY_OF_MONTH), number(DAY_OF_MONTH))
-            .prop_map(|(a, b)| format!("dom={}-{}", a.min(b), a.max(b))),
+        (number(DAY_OF_MONTH), number(DAY_OF_MONTH)).prop_map(|(a, b)| format!(
+            "dom={}-{}",
+            a.min(b),
+            a.max(b)
+        )),
         (number(MONTH), number(MONTH)).prop_map(|(a, b)| format!("months={a}-{b}")),
         (0..24_u8, 0..60_u8, 0..24_u8, 0..60_u8)
             .prop_map(|(a, b, c, d)| format!("between={a:02}:{b:02}-{c:02}:{d:02}")),
         dates.clone().prop_map(|(y, m, d)| format!("date={y}-{m:02}-{d:02}")),
-        (dates, 0..3_i32)
-            .prop_map(|((y, m, d), more)| format!("dates={y}-{m:02}-{d:02}..{}-{m:02}-{d:02}", y + more)),
+        (dates, 0..3_i32).prop_map(|((y, m, d), more)| format!(
+            "dates={y}-{m:02}-{d:02}..{}-{m:02}-{d:02}",
+            y + more
+        )),
     ]
 }
 
@@ -129,11 +132,7 @@ fn clauses() -> impl Strategy<Value = String> {
 pub fn modifiers() -> impl Strategy<Value = Vec<String>> {
     let mode = select(&["after", "around"][..]);
     let length = prop_oneof![2 => duration(0..10), 4 => duration(10..20_000), 1 => duration(20_000..400_000)];
-    let policy = (
-        select(&["allow", "forbid", "replace"][..]),
-        duration(0..100_000),
-        any::<bool>(),
-    );
+    let policy = (select(&["allow", "forbid", "replace"][..]), duration(0..100_000), any::<bool>());
     (
         prop::option::of(select(&ZONES[..]).prop_map(|zone| format!("@tz({zone})"))),
         prop::option::weighted(0.8, (mode, length).prop_map(|(m, d)| format!("@win({m},{d})"))),
@@ -146,9 +145,10 @@ pub fn modifiers() -> impl Strategy<Value = Vec<String>> {
                 },
             ),
         ),
-        prop::option::of(policy.prop_map(|(c, d, s)| {
-            format!("@policy(concurrency={c},deadline={d},suspend={s})")
-        })),
+        prop::option::of(
+            policy
+                .prop_map(|(c, d, s)| format!("@policy(concurrency={c},deadline={d},suspend={s})")),
+        ),
         prop::option::weighted(0.3, clauses().prop_map(|c| format!("@only({c})"))),
         prop::option::weighted(0.3, clauses().prop_map(|c| format!("@avoid({c})"))),
     )

