@@ -12,9 +12,14 @@ pub(crate) fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> O
     if text.len() > 64 {
         return None;
     }
+    let length = text.chars().count();
     known
-        .map(|word| (distance(text, word), word))
-        .filter(|&(distance, word)| distance <= (word.len() / 3).max(1))
+        .filter_map(|word| {
+            let limit = (word.len() / 3).max(1);
+            // Each letter too many or too few is a mistake by itself.
+            let distance = (word.len().abs_diff(length) <= limit).then(|| distance(text, word))?;
+            (distance <= limit).then_some((distance, word))
+        })
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, word)| word)
 }

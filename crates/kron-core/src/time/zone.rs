@@ -314,8 +314,10 @@ impl Zones {
         let names = self.database.names();
         let same_but_case = names.iter().find(|known| known.eq_ignore_ascii_case(name));
         let same_city = || {
-            let city = |full: &str| full.rsplit('/').next().map(str::to_ascii_lowercase);
-            names.iter().find(|known| !name.is_empty() && city(known) == city(name))
+            let wanted = city(name);
+            names
+                .iter()
+                .find(|known| !wanted.is_empty() && city(known).eq_ignore_ascii_case(wanted))
         };
         same_but_case
             .or_else(same_city)
@@ -329,6 +331,11 @@ impl fmt::Debug for Zones {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Zones(tzdb {}, {} read)", self.version(), self.read.len())
     }
+}
+
+/// The last part of a zone's name.
+fn city(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or_default()
 }
 
 /// Names that can be joined to a directory without leaving it.
