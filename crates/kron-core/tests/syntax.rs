@@ -418,6 +418,8 @@ fn refused_modifiers() {
     c("@seed(stable,salt=a\"b\")", Code::InvalidValue, "\"", "quoted string");
     c("@seed(stable,salt=\"a\\n\")", Code::InvalidEscape, "\\n", "escape");
     c("@seed(stable,salt=\"a\u{7}\")", Code::UnexpectedCharacter, "\u{7}", "control");
+    // Found by fuzzing: a control character of two bytes was half underlined.
+    c("@seed(stable,salt=\"a\u{97}\")", Code::UnexpectedCharacter, "\u{97}", "control");
     // SYN-34
     c("@policy(retries=3)", Code::UnknownKey, "retries", "concurrency, deadline, suspend");
     c("@policy(concurrency=queue)", Code::UnknownName, "queue", "allow, forbid, replace");

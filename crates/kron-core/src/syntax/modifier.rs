@@ -478,9 +478,9 @@ fn string(piece: Piece<'_>) -> Result<String, DefinitionError> {
             }
         }
     }
-    if let Some((_, c)) = value.char_indices().find(|(_, c)| c.is_control()) {
-        let at = piece.text.find(c).unwrap_or_default();
-        return Err(error(Code::UnexpectedCharacter, at, 1, "control character in a string"));
+    if let Some((at, c)) = piece.text.char_indices().find(|(_, c)| c.is_control()) {
+        let message = "control character in a string";
+        return Err(error(Code::UnexpectedCharacter, at, c.len_utf8(), message));
     }
     if !SALT_BYTES.contains(value.len()) {
         return Err(error(Code::TooLong, 0, piece.text.len(), "salt is too long")
