@@ -5,6 +5,12 @@
 //! cargo run --example upcoming -- '0 10 * * * @win(around,45m)' 2026-03-01T00:00:00Z
 //! ```
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "an adapter, not the engine"
+)]
+
 use kron_core::{Job, UtcSecond, Zones};
 use std::error::Error;
 
@@ -35,7 +41,6 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The engine has no clock; whoever uses it does.
-#[allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "an adapter's task")]
 fn now() -> Result<UtcSecond, Box<dyn Error>> {
     let elapsed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
     Ok(UtcSecond::new(i64::try_from(elapsed.as_secs())?)?)

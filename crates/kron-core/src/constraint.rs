@@ -151,16 +151,23 @@ impl ClauseKind {
         [Self::Hours, Self::DayOfWeek, Self::DayOfMonth, Self::Months, Self::Between, Self::Dates];
 }
 
+/// A modifier that is not there.
+static NO_CLAUSES: Clauses = empty_clauses();
+
+const fn empty_clauses() -> Clauses {
+    Clauses {
+        hours: None,
+        days_of_week: None,
+        days_of_month: None,
+        months: None,
+        between: MinuteSet::EMPTY,
+        dates: Vec::new(),
+    }
+}
+
 impl Default for Clauses {
     fn default() -> Self {
-        Self {
-            hours: None,
-            days_of_week: None,
-            days_of_month: None,
-            months: None,
-            between: MinuteSet::EMPTY,
-            dates: Vec::new(),
-        }
+        empty_clauses()
     }
 }
 
@@ -317,13 +324,16 @@ fn write_ranges(
     crate::syntax::print::write_runs(f, &runs, least, names)
 }
 
-/// The constraints of a job: what it says, and what follows from it.
+/// The constraints of a job: what it says, and what follows from it. A job
+/// without any, which is most of them, pays a pointer for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Constraints {
+pub struct Constraints(Option<Box<Rules>>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rules {
     only: Clauses,
     avoid: Clauses,
-    /// `None` if every second is allowed.
-    allowed: Option<Box<Allowed>>,
+    allowed: Allowed,
 }
 
 /// The allowed seconds: a set of days and a set of minutes of any such day.
@@ -368,42 +378,42 @@ impl Constraints {
             only_dates: only.dates.clone(),
             avoid_dates: avoid.dates.clone(),
         };
-        Self { only, avoid, allowed: Some(Box::new(allowed)) }
+        Self(Some(Box::new(Rules { only, avoid, allowed })))
     }
 
     /// What `only` names.
     #[must_use]
-    pub const fn only(&self) -> &Clauses {
-        &self.only
+    pub fn only(&self) -> &Clauses {
+        self.0.as_ref().map_or(&NO_CLAUSES, |rules| &rules.only)
     }
 
     /// What `avoid` names.
     #[must_use]
-    pub const fn avoid(&self) -> &Clauses {
-        &self.avoid
+    pub fn avoid(&self) -> &Clauses {
+        self.0.as_ref().map_or(&NO_CLAUSES, |rules| &rules.avoid)
     }
 
     /// Whether every second is allowed.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.allowed.is_none()
+        self.0.is_none()
     }
 
     pub(crate) fn allowed(&self) -> Option<&Allowed> {
-        self.allowed.as_deref()
+        self.0.as_ref().map(|rules| &rules.allowed)
     }
 
     /// The clause that forbids a local second, if any; `only` is asked first.
     pub(crate) fn violated(&self, local: i64) -> Option<Violation> {
-        let broken = ClauseKind::ALL
-            .into_iter()
-            .find(|&kind| self.only.names(kind) && !self.only.holds(kind, local));
+        let (only, avoid) = (self.only(), self.avoid());
+        let broken =
+            ClauseKind::ALL.into_iter().find(|&kind| only.names(kind) && !only.holds(kind, local));
         if let Some(kind) = broken {
             return Some(Violation { rule: Rule::Only, kind });
         }
         ClauseKind::ALL
             .into_iter()
-            .find(|&kind| self.avoid.holds(kind, local))
+            .find(|&kind| avoid.holds(kind, local))
             .map(|kind| Violation { rule: Rule::Avoid, kind })
     }
 
@@ -411,8 +421,8 @@ impl Constraints {
     #[must_use]
     pub fn describe(&self, violation: Violation) -> impl fmt::Display + '_ {
         let clauses = match violation.rule {
-            Rule::Only => &self.only,
-            Rule::Avoid => &self.avoid,
+            Rule::Only => self.only(),
+            Rule::Avoid => self.avoid(),
         };
         Described { rule: violation.rule, clause: clauses.clause(violation.kind) }
     }

@@ -56,3 +56,10 @@ fn the_hot_path_does_not_allocate() {
         assert_eq!(counted, 0, "{schedule}");
     }
 }
+
+/// A hundred thousand jobs should fit where a few thousand do elsewhere.
+#[test]
+fn a_job_is_small() {
+    assert!(size_of::<kron_core::Job>() <= 160, "{}", size_of::<kron_core::Job>());
+    assert!(size_of::<kron_core::Ledger>() <= 96, "{}", size_of::<kron_core::Ledger>());
+}
