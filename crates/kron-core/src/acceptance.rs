@@ -46,9 +46,6 @@ impl Acceptance {
     /// The probability that the whole sampling budget fails.
     #[must_use]
     pub fn unschedulable(&self) -> f64 {
-        if self.candidates == 1 {
-            return if self.allowed == 0 { 1.0 } else { 0.0 };
-        }
         libm::exp(f64::from(SAMPLING_BUDGET) * libm::log1p(-self.per_draw))
     }
 }

@@ -130,7 +130,7 @@ pub fn agenda<'j>(
     }
     let mut survey = Survey::default();
     survey.look_back(job, ledger, attentive_since, now);
-    let (due, superseded) = survey.finish(job, ledger, now);
+    let (due, superseded) = survey.finish(job, now);
     Agenda { due, superseded, next: next_due(job, ledger, now) }
 }
 
@@ -241,12 +241,7 @@ impl<'j> Survey<'j> {
         }
     }
 
-    fn finish(
-        self,
-        job: &Job,
-        ledger: &Ledger,
-        now: UtcInstant,
-    ) -> (Vec<Decision<'j>>, Superseded) {
+    fn finish(self, job: &Job, now: UtcInstant) -> (Vec<Decision<'j>>, Superseded) {
         let mut due = self.attended;
         // An unschedulable period is worth a record of its own only if no later
         // one could run: otherwise it is part of what was passed over.
@@ -268,8 +263,7 @@ impl<'j> Survey<'j> {
         // beyond now, for the reason that `Ledger` gives.
         let before_open =
             earliest_open.map_or(now, |open| second_before(open.nominal().instant()).instant());
-        let through =
-            job.prev_period(before_open.min(now).floor()).filter(|p| !ledger.is_marked(*p));
+        let through = job.prev_period(before_open.min(now).floor());
         let marks = passed.iter().copied().filter(|p| Some(*p) > through).collect();
         let count = passed.len() as u32;
         (due, Superseded { count, more: self.cut, through, marks })

@@ -55,12 +55,6 @@ impl Span {
         Self { start, end }
     }
 
-    /// The same span in a text that begins `by` bytes earlier.
-    #[must_use]
-    pub const fn shifted(self, by: usize) -> Self {
-        Self { start: self.start + by, end: self.end + by }
-    }
-
     /// The text it covers, or nothing if it does not fit.
     #[must_use]
     pub fn slice(self, text: &str) -> &str {

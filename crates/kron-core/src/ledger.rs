@@ -176,9 +176,6 @@ impl Ledger {
     }
 
     fn mark(&mut self, period: PeriodId) {
-        if self.handled_through.is_some_and(|through| period <= through) {
-            return;
-        }
         if let Err(place) = self.handled_ahead.binary_search(&period) {
             self.handled_ahead.insert(place, period);
         }

@@ -139,6 +139,8 @@ fn attended_periods_are_all_judged() {
     let due = [t("10:00:00"), t("10:01:00"), t("10:02:00")];
     let due: Vec<&str> = due.iter().map(String::as_str).collect();
     scene.check(&t("09:59:30"), &t("10:02:10"), &due, 0, &t("10:03:00"));
+    // Attention that begins in the very second of a period attends to it.
+    scene.check(&t("10:01:00"), &t("10:01:00"), &due[..2], 0, &t("10:02:00"));
     // Watching since 10:01:30: the first two are one absence.
     scene.check(&t("10:01:30"), &t("10:02:10"), &due[1..], 1, &t("10:03:00"));
 }
@@ -260,7 +262,7 @@ fn clock_set_back() {
     }
     scene.check(&t("09:30:00"), &t("09:30:00"), &[], 0, &t("12:00:00"));
     assert_eq!(scene.ledger.idle_until(instant(&t("09:30:00"))), Some(instant(&t("11:00:00"))));
-    assert_eq!(scene.ledger.idle_until(instant(&t("11:30:00"))), None);
+    assert_eq!(scene.ledger.idle_until(instant(&t("11:00:00"))), None);
 }
 
 /// A clock that was wrong by decades leaves a mark in the future: idle until
@@ -293,4 +295,29 @@ fn lapses() {
     );
     assert_eq!(wake(None, "18:01:00.5"), (None, true));
     assert_eq!(wake(Some("19:00:00"), "17:01:00.5"), (Some(Lapse::Backward(minute * 60)), true));
+}
+
+/// A window that is open and waiting is not closed by passing over others, even
+/// if its nominal time is the earliest of all.
+#[test]
+fn a_waiting_window_survives_a_catch_up() {
+    let schedule = "*/10 * * * * @win(after,2h) @policy(deadline=10h)";
+    let now = instant(&t("11:00:30"));
+    // An identity whose earliest open period still waits while later ones passed.
+    let (job, waiting) = (0..500)
+        .find_map(|i| {
+            let job = job_of(&format!("waiting/{i}"), schedule);
+            let first = job.next_period(support::second(&t("09:05:00")))?;
+            let later_passed = job.decide(job.next_period(first.nominal())?).due() < now;
+            (job.decide(first).due() > now && later_passed).then_some((job, first))
+        })
+        .unwrap();
+    let ledger = Ledger::first_sight(&job, instant(&t("08:00:00")));
+    let mut scene = Scene { job, ledger };
+    assert_eq!(scene.act(&t("11:00:30"), &t("11:00:30")).len(), 1);
+    let decision = scene.job.decide(waiting);
+    assert!(!scene.ledger.is_closed(&decision), "{:?}", scene.ledger);
+    let at = decision.due().to_string();
+    let done = scene.act(&t("11:00:30"), &at);
+    assert!(done.contains(&format!("{waiting} executed")), "{done:?}");
 }

@@ -177,6 +177,14 @@ fn hand_written_rows() {
         "2026-03-01T00:00:00Z",
         "2026-03-09T00:00:00Z 2026-03-23T00:00:00Z 2026-04-13T00:00:00Z",
     );
+    // Far ahead the rules repeat, also across the end of a cycle.
+    check(
+        "0 12 1 7 * @tz(Europe/Paris)",
+        "2499-12-31T00:00:00Z",
+        "2500-07-01T10:00:00Z 2501-07-01T10:00:00Z",
+    );
+    check("0 12 1 1 * @tz(Europe/Paris)", "2899-07-01T00:00:00Z", "2900-01-01T11:00:00Z");
+    check("*/30 12 1 7 * @tz(Australia/Lord_Howe)", "2499-12-31T00:00:00Z", "2500-07-01T01:30:00Z");
     // Leap days, over a century that has none, and on a given weekday.
     check("0 3 29 2 *", "2096-03-01T00:00:00Z", "2104-02-29T03:00:00Z");
     check("0 0 29 2 */6", "2026-01-01T00:00:00Z", "2032-02-29T00:00:00Z 2048-02-29T00:00:00Z");
@@ -189,8 +197,29 @@ fn ends_of_time() {
     let daily = job("0 0 * * *");
     assert_eq!(daily.next_period(UtcSecond::MAX), None);
     assert_eq!(daily.prev_period(UtcSecond::MIN), None);
-    assert!(daily.next_period(UtcSecond::MIN).is_some());
-    assert!(daily.prev_period(UtcSecond::MAX).is_some());
+    let first = daily.next_period(UtcSecond::MIN).unwrap();
+    let last = daily.prev_period(UtcSecond::MAX).unwrap();
+    assert_eq!(first.to_string(), "0003-01-02T00:00:00Z");
+    assert_eq!(last.to_string(), "9997-12-31T00:00:00Z");
+    assert_eq!(
+        daily.prev_period(UtcSecond::new(first.nominal().unix_seconds() - 1).unwrap()),
+        None
+    );
+    assert_eq!(daily.next_period(last.nominal()), None);
+    // The limits are in UTC; the local date may be a day off on either side.
+    for zone in ["Pacific/Kiritimati", "Pacific/Pago_Pago"] {
+        for cron in ["0 0 * * *", "0 0 1-31 * *", "*/30 * * * *"] {
+            let job = job(&format!("{cron} @tz({zone})"));
+            let last = job.prev_period(UtcSecond::MAX).unwrap();
+            let before = UtcSecond::new(last.nominal().unix_seconds() - 1).unwrap();
+            assert_eq!(job.next_period(before), Some(last), "{cron} {zone}");
+            assert_eq!(job.next_period(last.nominal()), None, "{cron} {zone}");
+            let first = job.next_period(UtcSecond::MIN).unwrap();
+            assert_eq!(job.prev_period(first.nominal()), Some(first), "{cron} {zone}");
+            let before = UtcSecond::new(first.nominal().unix_seconds() - 1).unwrap();
+            assert_eq!(job.prev_period(before), None, "{cron} {zone}");
+        }
+    }
     // At two o'clock on the wall, on the second Sunday of March: that does not
     // exist in New York, so of `*/6` (Sunday and Saturday) only Saturdays remain.
     let job = job("*/30 2 8-14 3 */6 @tz(America/New_York)");

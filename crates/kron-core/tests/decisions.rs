@@ -153,6 +153,17 @@ fn period_id_of_a_paris_morning() {
     assert_eq!(next, "2026-01-05T10:00:00+01:00".parse().unwrap()); // CORE-14
 }
 
+/// How far a window reaches to either side of the nominal time.
+#[test]
+fn leads_and_trails() {
+    let sides = |window: &str| {
+        let job = job(&format!("0 0 * * * @win({window})"));
+        (job.window().lead().as_secs(), job.window().trail().as_secs())
+    };
+    assert_eq!(sides("after,2h"), (0, 7200));
+    assert_eq!(sides("around,2h"), (3600, 3600));
+}
+
 /// CORE-15, CORE-16, CORE-17 and a DST change inside: elapsed time.
 #[test]
 fn window_rows() {
@@ -307,6 +318,20 @@ fn the_clause_that_refused() {
     check("@avoid(dom=25)", "avoid(dom=25)");
     check("@avoid(dates=2026-12-25..2026-12-26)", "avoid(dates=2026-12-25..2026-12-26)");
     check("@avoid(between=10:00-12:00)", "avoid(between=10:00-12:00)");
+}
+
+/// Around a change of offset each second is judged by its own local time.
+#[test]
+fn the_second_of_a_change() {
+    // 00:59:59Z is 01:59:59 in Paris, 01:00:00Z is 03:00:00.
+    let schedule = "0 3 * * * @tz(Europe/Paris) @win(around,2s) @only(hours=3)";
+    let mut seen = std::collections::BTreeSet::new();
+    for i in 0..100 {
+        let job = job_of(&format!("change/{i}"), schedule);
+        seen.insert(job.decide(period("2026-03-29T01:00:00Z")).chosen().unwrap().to_string());
+    }
+    let seen: Vec<String> = seen.into_iter().collect();
+    assert_eq!(seen, ["2026-03-29T01:00:00Z", "2026-03-29T01:00:01Z"]);
 }
 
 /// CORE-38: a Sunday job that may only run on Mondays. No time, no error.

@@ -161,8 +161,9 @@ impl World {
             if std::mem::take(&mut self.resumed) { self.now } else { self.attention.since() };
         let job = self.jobs[2 * self.definition + usize::from(self.suspended)].clone();
         let now = self.now;
-        self.ledger.adopt_definition(&job, now);
         let before = self.ledger.clone();
+        self.ledger.adopt_definition(&job, now);
+        let waiting = self.waiting(&job);
         let agenda = agenda(&job, &self.ledger, since, now);
         self.ledger.supersede(&job, &agenda.superseded, now);
 
@@ -197,11 +198,30 @@ impl World {
             self.ledger.close(&job, &closure, now);
             assert!(self.ledger.is_marked(closure.period()));
         }
+        for period in waiting {
+            assert!(!self.ledger.is_marked(period), "{period} was still to come");
+        }
         self.check_marks(&before, &job);
         self.planned = agenda.next.map(|decision| decision.due());
         if let Some(planned) = self.planned {
             assert!(planned > now);
         }
+    }
+
+    /// Open periods whose time is still to come, found by looking at every one.
+    fn waiting(&self, job: &Job) -> Vec<PeriodId> {
+        let mut at = self.now.saturating_sub(job.window().trail() + Duration::from_secs(1)).floor();
+        let mut waiting = Vec::new();
+        while let Some(period) = job.next_period(at)
+            && job.window().of(period).start() <= self.now
+        {
+            at = period.nominal();
+            let decision = job.decide(period);
+            if decision.due() > self.now && !self.ledger.is_closed(&decision) {
+                waiting.push(period);
+            }
+        }
+        waiting
     }
 
     /// CORE-50: once for each period, never before its time, never too late.
@@ -220,6 +240,10 @@ impl World {
     fn check_marks(&self, before: &Ledger, job: &Job) {
         let after = &self.ledger;
         assert!(after.handled_through() >= before.handled_through());
+        // Not beyond now, unless it was before the clock went back.
+        let through =
+            after.handled_through().filter(|_| after.handled_through() > before.handled_through());
+        assert!(through.is_none_or(|through| through.nominal().instant() <= self.now));
         assert!(after.not_before() >= before.not_before());
         assert!(before.handled_ahead().iter().all(|period| after.is_marked(*period)));
         assert!(self.outcomes.keys().all(|period| after.is_marked(*period)));
@@ -315,4 +339,53 @@ fn a_ledger_is_bounded() {
     // Within the bound nothing else is closed.
     let ledger = Ledger::restore(None, ahead[..2000].to_vec(), None, None);
     assert!(!ledger.is_marked(minute(-10)));
+}
+
+/// Marks are read in any order, and double ones count once.
+#[test]
+fn restored_marks_are_put_in_order() {
+    let days = ["2026-03-05", "2026-03-03", "2026-03-05", "2026-03-04"];
+    let ahead = days.map(|day| period(&format!("{day}T00:00:00Z"))).to_vec();
+    let through = Some(period("2026-03-03T00:00:00Z"));
+    let ledger = Ledger::restore(through, ahead, None, None);
+    let kept: Vec<String> = ledger.handled_ahead().iter().map(ToString::to_string).collect();
+    assert_eq!(kept, ["2026-03-04T00:00:00Z", "2026-03-05T00:00:00Z"]);
+}
+
+/// A period due at the very instant of `NotBefore` is not closed by it, nor by
+/// closing a later one.
+#[test]
+fn due_at_not_before_is_open() {
+    let job = job("0 * * * * @policy(deadline=10h)");
+    let mut ledger = Ledger::first_sight(&job, instant("2026-03-02T10:00:00Z"));
+    let (ten, eleven) = (period("2026-03-02T10:00:00Z"), period("2026-03-02T11:00:00Z"));
+    let now = instant("2026-03-02T11:00:00Z");
+    let decision = job.decide(eleven);
+    let situation = Situation { ledger: &ledger, active: &[], obstacle: None, now };
+    let Verdict::Start(permit) = judge(&decision, situation) else { panic!() };
+    ledger.close(&job, &permit.closure(), now);
+    assert!(ledger.is_marked(eleven));
+    assert!(!ledger.is_closed(&job.decide(ten)));
+}
+
+/// A state that does not know its definition yet takes it without a jolt.
+#[test]
+fn an_unknown_definition_is_not_a_changed_one() {
+    let job = job("0 * * * *");
+    let not_before = instant("2026-03-02T10:00:00Z");
+    let mut ledger = Ledger::restore(None, vec![], Some(not_before), None);
+    assert!(!ledger.adopt_definition(&job, instant("2026-03-02T12:00:00Z")));
+    assert_eq!(ledger.not_before(), not_before);
+    assert!(ledger.definition().is_some());
+}
+
+/// Adapters keep this hash: if it changed without a change of the definition,
+/// an upgrade would count as an edit of every job.
+#[test]
+fn definition_hashes_are_frozen() {
+    let job = job("0 10 * * * @tz(Europe/Paris) @win(around,90m) @dist(skewLate,shape=2.5) \
+         @seed(daily,salt=msgs) @policy(deadline=1h) @only(dow=MON-FRI) @avoid(hours=12)");
+    let hash = kron_core::DefinitionHash::of(&job).to_string();
+    assert_eq!(hash, "580a2184707a3c21b872fc9e62e6403006a0b1483e1b7603ef3cb51fa8de5194");
+    assert_eq!(hash.parse::<kron_core::DefinitionHash>().unwrap().to_string(), hash);
 }

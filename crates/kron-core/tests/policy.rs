@@ -13,7 +13,8 @@ use support::{instant, job, period};
 /// What the contract says is to be done, in its own terms.
 #[derive(Debug, PartialEq)]
 enum Expected {
-    Nothing,
+    Handled,
+    Suspended,
     Wait,
     Close(Outcome),
     EndOthersFirst,
@@ -37,11 +38,11 @@ fn literal(job: &Job, decision: &Decision<'_>, seen: Seen, now: i128) -> Expecte
     // "If an execution for the period is already recorded as started or
     // completed, the period is handled and must not be executed again."
     if seen.recorded || seen.running_this_period {
-        return Expected::Nothing;
+        return Expected::Handled;
     }
     // "If policy.suspend=true, no trigger occurs and no period is handled."
     if policy.suspend {
-        return Expected::Nothing;
+        return Expected::Suspended;
     }
     // Unschedulable is recorded when now reaches the window's start.
     let Some(chosen) = decision.chosen() else {
@@ -192,8 +193,8 @@ fn summary(
     active: &[PeriodId],
 ) -> (Expected, String) {
     match verdict {
-        Verdict::Handled => (Expected::Nothing, "handled".into()),
-        Verdict::Suspended => (Expected::Nothing, "suspended".into()),
+        Verdict::Handled => (Expected::Handled, "handled".into()),
+        Verdict::Suspended => (Expected::Suspended, "suspended".into()),
         Verdict::WaitUntil(until) => {
             assert_eq!(until, decision.due());
             (Expected::Wait, "wait".into())

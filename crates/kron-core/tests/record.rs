@@ -92,6 +92,11 @@ fn alterations_are_found() {
     let mut altered = record.clone();
     altered.schedule = "0 10 * * * @win(after,2h)".into();
     assert!(!altered.verify(&mut zones).unwrap().is_empty());
+    // The schedule is recorded in its canonical form.
+    let mut altered = record.clone();
+    altered.schedule = record.schedule.replace("2h", "120m");
+    let fields: Vec<&str> = altered.verify(&mut zones).unwrap().iter().map(|d| d.field).collect();
+    assert_eq!(fields, ["schedule"]);
     // Another tz database is not a difference by itself.
     let mut older = record.clone();
     older.tzdb = "2001a".into();

@@ -39,6 +39,7 @@ fn cron_fields() {
     check("*/15 * * * *", "*/15 * * * *");
     check("10-30/7 * * * *", "10-24/7 * * * *");
     check("0-59 * * * *", "0-59 * * * *");
+    check("30,0 * * * *", "0,30 * * * *");
     check("*/1 * * * *", "* * * * *");
     check("05 007 * * *", "5 7 * * *");
     check("*/20,5 * * * *", "*/20,5 * * * *");
@@ -82,6 +83,7 @@ fn modifiers_in_canonical_form() {
     check("0 0 * * * @seed(stable,salt=a=b)", r#"0 0 * * * @seed(stable,salt="a=b")"#);
     check(r#"0 0 * * * @seed(stable,salt="prod")"#, "0 0 * * * @seed(stable,salt=prod)");
     check(r#"0 0 * * * @seed(stable,salt="")"#, "0 0 * * *");
+    check(r#"0 0 * * * @seed(stable,salt="a)")"#, r#"0 0 * * * @seed(stable,salt="a)")"#);
     check(
         r#"0 0 * * * @seed(stable,salt="a \"b\" \\ (c), d;é 時")"#,
         r#"0 0 * * * @seed(stable,salt="a \"b\" \\ (c), d;é 時")"#,
@@ -555,10 +557,79 @@ fn hostile_input() {
             assert!(text.get(error.span().start..error.span().end).is_some(), "{error}");
         }
     }
-    let long = format!("0 0 * * * @seed(stable,salt={})", "x".repeat(70_000));
-    assert_eq!(parse(&long).unwrap_err().as_slice()[0].code(), Code::TooLong);
-    let long = format!("0 0 * * * @seed(stable,salt={})", "x".repeat(5_000));
-    assert_eq!(parse(&long).unwrap_err().as_slice()[0].code(), Code::TooLong);
+}
+
+/// The borders of every range that is declared: the last value that is
+/// accepted, and the first that is not.
+#[test]
+fn borders() {
+    let mut zones = Zones::bundled();
+    let mut check = |identity: &str, schedule: &str, code: Option<Code>| {
+        let got = Job::parse(identity, schedule, &mut zones).err().map(|e| e.as_slice()[0].code());
+        assert_eq!(got, code, "{identity:.60} {schedule:.60}");
+    };
+    let salt = |length: usize| format!("0 0 * * * @seed(stable,salt={})", "x".repeat(length));
+    check("x", &salt(4096), None);
+    check("x", &salt(4097), Some(Code::TooLong));
+    check(&"x".repeat(8192), "0 0 * * *", None);
+    check(&"x".repeat(8193), "0 0 * * *", Some(Code::InvalidIdentity));
+    check("x", &format!("0 0 * * *{}", " ".repeat(65_536 - 9)), None);
+    check("x", &format!("0 0 * * *{}", " ".repeat(65_537 - 9)), Some(Code::TooLong));
+    let out = Some(Code::ParameterOutOfRange);
+    for (modifier, code) in [
+        ("@dist(skewEarly,shape=0.001)", None),
+        ("@dist(skewEarly,shape=0.0009)", out),
+        ("@dist(skewLate,shape=1000)", None),
+        ("@dist(skewLate,shape=1000.1)", out),
+        ("@dist(exponential,lambda=0.001)", None),
+        ("@dist(exponential,lambda=0.0009)", out),
+        ("@dist(exponential,lambda=1000)", None),
+        ("@dist(exponential,lambda=1000.1)", out),
+        ("@dist(normal,sigma=1ms)", None),
+        ("@dist(normal,sigma=999us)", out),
+        ("@dist(normal,sigma=8784h)", None),
+        ("@dist(normal,sigma=8784h1ns)", out),
+        ("@win(after,8784h)", None),
+        ("@win(after,8784h1ns)", out),
+    ] {
+        check("x", &format!("0 0 1 1 * {modifier}"), code);
+    }
+}
+
+/// What is quoted in a message is short and printable.
+#[test]
+fn quoted_input() {
+    let message = |schedule: &str| parse(schedule).unwrap_err().as_slice()[0].to_string();
+    let long = message(&format!("0 0 * * * @tz({})", "A".repeat(200)));
+    assert_eq!(long, format!("`{}…` is not a time zone of the IANA database", "A".repeat(40)));
+    let odd = message("0 0 * * * @dist(\u{1b}[31m)");
+    assert_eq!(odd, "unknown distribution `\\u{1b}[31m`");
+}
+
+/// The limit on open windows is exact: the shortest span of 1025 nominal times.
+#[test]
+fn open_windows_are_counted_exactly() {
+    for cron in [
+        "0,30 9-17 * * *",
+        "*/7 */5 1-10 * *",
+        "5-55/5 8-18 * * MON-FRI",
+        "0 */3 1,15 * FRI",
+        "*/20 * * 2,3 *",
+    ] {
+        let job = job(cron);
+        let mut nominal = Vec::new();
+        let mut at = support::second("2001-01-01T00:00:00Z");
+        while at < support::second("2029-01-01T00:00:00Z") {
+            at = job.next_period(at).unwrap().nominal();
+            nominal.push(at.unix_seconds());
+        }
+        let shortest = nominal.windows(1025).map(|span| (span[1024] - span[0]) / 60).min().unwrap();
+        let accepted = |minutes: i64| parse(&format!("{cron} @win(after,{minutes}m)")).is_ok();
+        if shortest <= 366 * 1440 {
+            assert!(!accepted(shortest), "{cron} {shortest}");
+        }
+        assert!(accepted((shortest - 1).min(366 * 1440)), "{cron} {shortest}");
+    }
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Cron {
         }
         while days == 0 {
             month = self.month_after(month);
-            if month.year > NOMINAL_YEAR.max {
+            if month.year > LAST_YEAR {
                 return None;
             }
             days = self.days_of(month);
@@ -83,7 +83,7 @@ impl Cron {
         }
         while days == 0 {
             month = self.month_before(month);
-            if month.year < NOMINAL_YEAR.min {
+            if month.year < FIRST_YEAR {
                 return None;
             }
             days = self.days_of(month);
@@ -177,6 +177,9 @@ impl Cron {
     }
 }
 
-/// First and last day that a nominal time may fall on.
-const FIRST_DAY: i64 = Date { year: NOMINAL_YEAR.min, month: 1, day: 1 }.day_number();
-const LAST_DAY: i64 = Date { year: NOMINAL_YEAR.max, month: 12, day: 31 }.day_number();
+/// Where the search gives up: a year beyond nominal times on either side,
+/// because a local date may be a day off. The exact limits are in UTC.
+const FIRST_YEAR: i32 = NOMINAL_YEAR.min - 1;
+const LAST_YEAR: i32 = NOMINAL_YEAR.max + 1;
+const FIRST_DAY: i64 = Date { year: FIRST_YEAR, month: 1, day: 1 }.day_number();
+const LAST_DAY: i64 = Date { year: LAST_YEAR, month: 12, day: 31 }.day_number();

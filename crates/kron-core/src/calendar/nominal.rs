@@ -115,3 +115,82 @@ impl Cron {
 fn ceil_minute(local_second: i64) -> i64 {
     (local_second + 59).div_euclid(60)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::Spec;
+    use alloc::vec::Vec;
+
+    /// Zones that no country has: changes minutes apart, of any size, so that
+    /// stretches lie wholly inside a fold, and gaps and folds overlap.
+    fn odd_zone(seed: u64) -> (Zone, Vec<(i64, i32)>) {
+        let mut generator = seed;
+        let mut next = |below: i64| {
+            generator = generator.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (generator >> 33) as i64 % below
+        };
+        let mut offsets = Vec::from([(crate::time::zone::FAR_PAST, 0)]);
+        let mut at = 1_000_000_000;
+        for _ in 0..12 {
+            at += 600 + next(30_000);
+            offsets.push((at, (next(48) as i32 - 24) * 900));
+        }
+        (Zone::from_transitions("Odd/Zone", &offsets), offsets)
+    }
+
+    /// CORE-04, CORE-11: the rule itself, on a clock watched second by second.
+    #[test]
+    fn odd_zones_agree_with_a_clock_on_the_wall() {
+        for seed in 0..60 {
+            let (zone, offsets) = odd_zone(seed);
+            let offset = |utc: i64| {
+                let i = offsets.partition_point(|(start, _)| *start <= utc) - 1;
+                i64::from(offsets[i].1)
+            };
+            for text in ["*/7 * * * *", "13,47 0-23 * * *", "*/30 2,5 * * *", "15 9 * * *"] {
+                let cron = Spec::parse(text).unwrap().cron().value;
+                let (start, end) = (999_900_000, 1_000_500_000);
+                let expected = watched(&cron, start, end, offset);
+                let within = |t: UtcSecond| (start + 90_000..end).contains(&t.unix_seconds());
+                let mut at = UtcSecond::new_unchecked(start + 90_000 - 1);
+                let mut forward = Vec::new();
+                while let Some(next) = cron.next_nominal(&zone, at).filter(|t| within(*t)) {
+                    forward.push(next.unix_seconds());
+                    at = next;
+                }
+                assert_eq!(forward, expected, "{text} in zone {seed}, forward");
+                let mut at = UtcSecond::new_unchecked(end - 1);
+                let mut backward = Vec::new();
+                while let Some(last) = cron.prev_nominal(&zone, at).filter(|t| within(*t)) {
+                    backward.push(last.unix_seconds());
+                    at = UtcSecond::new_unchecked(last.unix_seconds() - 1);
+                }
+                backward.reverse();
+                assert_eq!(backward, expected, "{text} in zone {seed}, backward");
+            }
+        }
+    }
+
+    /// Nominal times from a day and an hour after `start` on, by looking at
+    /// every second.
+    fn watched(cron: &Cron, start: i64, end: i64, offset: impl Fn(i64) -> i64) -> Vec<i64> {
+        let matches =
+            |local: i64| local % 60 == 0 && cron.match_at_or_after(local / 60) == Some(local / 60);
+        let mut found = Vec::new();
+        let mut shown = start + offset(start);
+        for at in start + 1..end {
+            let local = at + offset(at);
+            let hit = if cron.is_fixed_time() {
+                (shown + 1..=local).any(matches)
+            } else {
+                matches(local)
+            };
+            if hit && at >= start + 90_000 {
+                found.push(at);
+            }
+            shown = shown.max(local);
+        }
+        found
+    }
+}

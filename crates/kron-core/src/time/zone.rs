@@ -125,7 +125,7 @@ impl Zone {
     }
 
     /// `offsets` begins with the offset of the far past and is in order.
-    fn from_transitions(name: &str, offsets: &[(i64, i32)]) -> Self {
+    pub(crate) fn from_transitions(name: &str, offsets: &[(i64, i32)]) -> Self {
         let mut transitions: Vec<Transition> = Vec::with_capacity(offsets.len());
         let mut fresh_from = FAR_PAST + i64::from(offsets[0].1);
         for (i, &(start, offset)) in offsets.iter().enumerate() {
