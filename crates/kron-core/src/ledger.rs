@@ -192,9 +192,7 @@ impl Ledger {
             let ended = job.window().of(p).end() < self.not_before;
             if ended { Some(p) } else { job.prev_period(before(p)) }
         });
-        if let Some(dead) = dead.filter(|dead| dead.nominal() <= now) {
-            self.handled_through = self.handled_through.max(Some(dead));
-        }
+        self.handled_through = self.handled_through.max(dead);
         let Some(mut through) = self.handled_through else { return };
         while let Some(next) = job.next_period(through.nominal())
             && next.nominal() <= now

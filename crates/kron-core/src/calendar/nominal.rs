@@ -58,7 +58,7 @@ impl Cron {
                 stretch = zone.stretch_before(&stretch)?;
             }
         }
-        while local >= stretch.local_end().max(stretch.fresh_from) {
+        while local >= stretch.local_end() {
             stretch = zone.stretch_after(&stretch)?;
         }
         // In the gap before this stretch: its first instant.
@@ -71,7 +71,7 @@ impl Cron {
         let local = self.match_at_or_before(last.div_euclid(60))? * 60;
         if local < stretch.fresh_from {
             stretch = zone.stretch(local - stretch.offset);
-            while local >= stretch.local_end().max(stretch.fresh_from) {
+            while local >= stretch.local_end() {
                 stretch = zone.stretch_after(&stretch)?;
             }
         }
