@@ -217,9 +217,12 @@ impl fmt::Display for Ending {
 /// The right to start one execution of one period. Whoever holds it has been
 /// through [`judge`]; it cannot be copied, and nothing else can be started.
 ///
-/// ```compile_fail
-/// // Its field is private: a permit cannot be made up.
-/// let permit = kron_core::StartPermit { decision: todo!() };
+/// ```compile_fail,E0451
+/// use kron_core::{Decision, StartPermit, UtcSecond};
+/// // Its fields are private: a permit cannot be made up.
+/// fn forge(decision: Decision<'_>, chosen: UtcSecond) -> StartPermit<'_> {
+///     StartPermit { decision, chosen }
+/// }
 /// ```
 #[derive(Debug)]
 #[must_use]
