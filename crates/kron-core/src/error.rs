@@ -301,7 +301,8 @@ impl IntoIterator for DefinitionErrors {
 
 /// A piece of input fit for a message: in backticks, no control characters, not
 /// longer than a line.
-pub(crate) fn quoted(text: &str) -> String {
+#[must_use]
+pub fn quoted(text: &str) -> String {
     const LONGEST: usize = 40;
     let mut out = String::from("`");
     for (i, c) in text.chars().enumerate() {

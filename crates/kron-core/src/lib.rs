@@ -51,6 +51,7 @@ mod identity;
 mod job;
 mod ledger;
 mod policy;
+mod profile;
 mod record;
 mod seed;
 mod suggest;
@@ -60,11 +61,11 @@ mod window;
 
 pub use acceptance::Acceptance;
 pub use agenda::{Agenda, Attention, Lapse, Superseded, agenda};
-pub use calendar::Cron;
+pub use calendar::{ChangeKind, ClockChange, Cron};
 pub use constraint::{ClauseKind, ClauseText, Clauses, Constraints, Rule, Violation};
 pub use decision::{Decision, Rejected, Unschedulable};
 pub use distribution::{Anchor, DEFAULT_LAMBDA, DEFAULT_SHAPE, Direction, Distribution};
-pub use error::{Category, Code, DefinitionError, DefinitionErrors, Span};
+pub use error::{Category, Code, DefinitionError, DefinitionErrors, Span, quoted};
 pub use identity::{Identity, InvalidIdentity, InvalidPeriod, PeriodId};
 pub use job::Job;
 pub use ledger::{DefinitionHash, Ledger};
@@ -72,10 +73,12 @@ pub use policy::{
     Closure, Concurrency, Ending, Outcome, PolicySpec, Replacement, Situation, StartPermit,
     Verdict, judge,
 };
+pub use profile::Slice;
 pub use record::{
     ALGORITHM, ConstraintsRecord, Difference, DistributionRecord, Record, Unverifiable,
 };
 pub use seed::{InvalidSeedHash, PeriodKey, SeedHash, SeedStrategy};
+pub use suggest::nearest;
 pub use time::{
     Bundled, Database, OutOfRange, ParseTimeError, UnknownZone, UtcInstant, UtcSecond, Zone, Zones,
 };

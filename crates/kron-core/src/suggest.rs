@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 
 /// The known word that `text` was probably meant to be, if one is near enough:
 /// at most a third of its letters wrong, letter case aside.
-pub(crate) fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(text: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // Nobody mistypes a name of this length; and it bounds the work.
     if text.len() > 64 {
         return None;

@@ -91,11 +91,11 @@ impl Cron {
         Some(earlier(month.first + i64::from(days.ilog2()) - 1))
     }
 
-    fn first_time(&self) -> u32 {
+    pub(super) fn first_time(&self) -> u32 {
         self.hours.trailing_zeros() * 60 + self.minutes.trailing_zeros()
     }
 
-    fn last_time(&self) -> u32 {
+    pub(super) fn last_time(&self) -> u32 {
         self.hours.ilog2() * 60 + self.minutes.ilog2()
     }
 
@@ -123,7 +123,7 @@ impl Cron {
         (rest != 0).then(|| rest.ilog2() * 60 + self.minutes.ilog2())
     }
 
-    fn every_day_matches(&self) -> bool {
+    pub(super) fn every_day_matches(&self) -> bool {
         self.days_of_month == 0xFFFF_FFFE && self.months == 0x1FFE && self.days_of_week == 0x7F
     }
 

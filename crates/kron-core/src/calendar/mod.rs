@@ -4,9 +4,13 @@
 //! minute comes next" on the plain calendar; [`nominal`] carries that over to
 //! UTC, gaps and folds of local time included.
 
+mod changes;
 mod days;
+mod gap;
 mod nominal;
 mod open;
+
+pub use changes::{ChangeKind, ClockChange};
 
 use crate::bounds;
 

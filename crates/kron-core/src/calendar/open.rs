@@ -7,7 +7,7 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 
 /// Years in which every sequence of weekdays and leap days occurs.
-const YEARS: RangeInclusive<i32> = 2001..=2028;
+pub(super) const YEARS: RangeInclusive<i32> = 2001..=2028;
 
 impl Cron {
     /// Whether some stretch of length `window`, ends included, holds more than

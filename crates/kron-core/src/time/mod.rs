@@ -7,6 +7,7 @@
 pub mod civil;
 pub mod duration;
 mod instant;
+pub mod local;
 pub mod zone;
 
 pub use instant::{OutOfRange, ParseTimeError, UtcInstant, UtcSecond};
