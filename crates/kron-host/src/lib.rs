@@ -1,0 +1,22 @@
+//! What Kron needs to know about a host, shared by its command line and its
+//! daemon, so that both follow the same rules.
+//!
+//! | module | touches |
+//! |---|---|
+//! | [`places`] | the environment: where configuration is |
+//! | [`config`] | the file system, reading: which files are configuration, and whether they can be trusted |
+//! | [`replace`] | the file system, writing: a file is replaced whole or not at all |
+//! | [`account`] | the user database |
+//! | [`launch`] | the process itself: what a job's process looks like, and becoming it |
+//!
+//! What it does not do: decide when anything runs (`kron-core`), or read the
+//! format of a file (`kron-tab`).
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod account;
+pub mod config;
+pub mod launch;
+pub mod places;
+pub mod replace;
