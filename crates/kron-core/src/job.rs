@@ -111,6 +111,12 @@ impl Job {
         }
     }
 
+    /// The same definition under another identity, and so with other seeds.
+    #[must_use]
+    pub fn with_identity(&self, identity: Identity) -> Self {
+        Self { identity, ..self.clone() }
+    }
+
     /// Who this is.
     #[must_use]
     pub const fn identity(&self) -> &Identity {

@@ -50,6 +50,7 @@ mod error;
 mod identity;
 mod job;
 mod ledger;
+pub mod logfmt;
 mod policy;
 mod profile;
 mod record;
@@ -75,7 +76,8 @@ pub use policy::{
 };
 pub use profile::Slice;
 pub use record::{
-    ALGORITHM, ConstraintsRecord, Difference, DistributionRecord, Record, Unverifiable,
+    ALGORITHM, ConstraintsRecord, Difference, DistributionRecord, EVENT, IncompleteLine, Record,
+    Unverifiable,
 };
 pub use seed::{InvalidSeedHash, PeriodKey, SeedHash, SeedStrategy};
 pub use suggest::nearest;

@@ -137,3 +137,33 @@ proptest! {
         prop_assert_eq!(value.as_object().unwrap().len(), 21);
     }
 }
+
+/// OBS-04: a record survives the way through a log line.
+#[test]
+fn records_as_log_lines() {
+    use kron_core::logfmt::{Value, pairs};
+    let zones = Zones::bundled();
+    for schedule in [
+        "0 10 * * *",
+        "0 10 * * * @win(around,45m) @dist(normal) @seed(weekly,salt=\"a \\\"b\\\"=\")",
+        "0 10 * * * @tz(Europe/Paris) @win(after,2h) @dist(skewLate,shape=2.5) @only(dow=MON-FRI;hours=8-18) @avoid(date=2026-12-25)",
+        "0 10 * * * @win(after,1h) @only(hours=3)",
+    ] {
+        let job = job_of("/etc/krond.d/a b.kron:x", schedule);
+        let record = Record::of(&job.decide("2026-03-02T10:00:00Z".parse().unwrap()), &zones);
+        let line: Vec<String> = record
+            .log_fields()
+            .iter()
+            .map(|(key, value)| format!("{key}={}", Value(value)))
+            .collect();
+        let line = format!("2026-03-02T10:00:00.000000000Z {}", line.join(" "));
+        let read: std::collections::BTreeMap<_, _> = pairs(&line).map(Result::unwrap).collect();
+        let again = Record::from_log_fields(|key| read.get(key).cloned()).unwrap();
+        assert_eq!(again, record, "{line}");
+        // Each key is needed, or its absence means something else.
+        for (key, _) in record.log_fields() {
+            let without = Record::from_log_fields(|k| read.get(k).filter(|_| k != key).cloned());
+            assert_ne!(without.ok().as_ref(), Some(&record), "{key}");
+        }
+    }
+}

@@ -50,4 +50,4 @@ pub use output::{Output, PathTemplate};
 pub use print::{Line, Value};
 pub use problem::{Note, Problem};
 pub use tab::{Tab, read};
-pub use text::{Position, position};
+pub use text::{Lines, Position};

@@ -64,12 +64,38 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Where a byte offset is in a file.
-#[must_use]
-pub fn position(bytes: &[u8], offset: usize) -> Position {
-    let before = &bytes[..offset.min(bytes.len())];
-    let start = before.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-    let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
-    let column = alloc::string::String::from_utf8_lossy(&before[start..]).chars().count() + 1;
-    Position { line, column }
+/// Where the lines of a file begin.
+#[derive(Clone, Debug)]
+pub struct Lines<'t> {
+    bytes: &'t [u8],
+    starts: Vec<usize>,
+}
+
+impl<'t> Lines<'t> {
+    /// Looks through a file once.
+    #[must_use]
+    pub fn new(bytes: &'t [u8]) -> Self {
+        let ends = bytes.iter().enumerate().filter(|&(_, &b)| b == b'\n');
+        let starts = core::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
+        Self { bytes, starts }
+    }
+
+    /// Line and column of a byte.
+    #[must_use]
+    pub fn position(&self, offset: usize) -> Position {
+        let offset = offset.min(self.bytes.len());
+        let line = self.starts.partition_point(|&start| start <= offset);
+        let before = &self.bytes[self.starts[line - 1]..offset];
+        let column = alloc::string::String::from_utf8_lossy(before).chars().count() + 1;
+        Position { line, column }
+    }
+
+    /// The bytes of the lines that a span touches, without the last line feed.
+    #[must_use]
+    pub fn around(&self, span: Span) -> Span {
+        let start = self.starts[self.position(span.start).line - 1];
+        let last = self.position(span.end.max(span.start)).line;
+        let end = self.starts.get(last).map_or(self.bytes.len(), |next| next - 1);
+        Span::new(start, end)
+    }
 }

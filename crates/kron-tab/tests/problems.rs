@@ -4,16 +4,16 @@
 //! `line:column-column code: message | hint`.
 
 use kron_core::Zones;
-use kron_tab::{position, read};
+use kron_tab::{Lines, read};
 
 fn report(bytes: &[u8]) -> String {
     let tab = read("/etc/krond.d/t.kron", bytes, &mut Zones::bundled());
-    let lines: Vec<String> = tab
+    let lines = Lines::new(bytes);
+    let said: Vec<String> = tab
         .problems
         .iter()
         .map(|problem| {
-            let (from, to) =
-                (position(bytes, problem.span.start), position(bytes, problem.span.end));
+            let (from, to) = (lines.position(problem.span.start), lines.position(problem.span.end));
             let hint = problem.hint.as_deref().map(|hint| format!(" | {hint}")).unwrap_or_default();
             let until = if from.line == to.line { to.column.to_string() } else { "…".into() };
             format!(
@@ -22,7 +22,7 @@ fn report(bytes: &[u8]) -> String {
             )
         })
         .collect();
-    lines.join("\n")
+    said.join("\n")
 }
 
 #[track_caller]

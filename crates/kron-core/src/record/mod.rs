@@ -4,6 +4,10 @@
 //! time, algorithm, tz database) next to everything that followed from them.
 //! [`Record::verify`] decides again from the inputs alone and compares.
 
+mod log;
+
+pub use log::{EVENT, IncompleteLine};
+
 use crate::bounds::SAMPLING_BUDGET;
 use crate::constraint::Clauses;
 use crate::decision::Decision;
