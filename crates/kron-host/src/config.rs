@@ -26,6 +26,8 @@ pub struct Source {
     pub path: String,
     /// Its contents.
     pub bytes: Vec<u8>,
+    /// Numeric id of its owner.
+    pub owner: u32,
 }
 
 /// Why a path cannot be used as configuration.
@@ -128,13 +130,7 @@ pub fn read(path: &Path) -> Result<Source, Refusal> {
     let name = path.to_str().ok_or_else(|| {
         Refusal::not_safe(&path, "the path is not valid UTF-8", "rename the file")
     })?;
-    if !is_kron(&path) {
-        return Err(Refusal::not_safe(
-            &path,
-            format!("the name does not end in `.{EXTENSION}`"),
-            format!("configuration files end in `.{EXTENSION}`; rename the file"),
-        ));
-    }
+    check_name(&path)?;
     check_parents(&path)?;
     // A file that is written to while it is read is read again.
     for _ in 0..5 {
@@ -147,11 +143,33 @@ pub fn read(path: &Path) -> Result<Source, Refusal> {
         let after = file.metadata().map_err(unreadable)?;
         let stamp = |m: &Metadata| (m.mtime(), m.mtime_nsec(), m.size());
         if stamp(&before) == stamp(&after) {
-            return Ok(Source { path: name.into(), bytes });
+            return Ok(Source { path: name.into(), bytes, owner: after.uid() });
         }
     }
     let error = io::Error::other("the file keeps changing while it is read");
     Err(Refusal::unreadable(&path, error))
+}
+
+/// Whether a new configuration file may be made here: its name, and the
+/// directories above it as far as they exist.
+///
+/// # Errors
+/// When it may not.
+pub fn check_new(path: &Path) -> Result<(), Refusal> {
+    check_name(path)?;
+    let existing = path.ancestors().skip(1).find(|directory| directory.exists());
+    existing.map_or(Ok(()), |directory| check_parents(&directory.join("new")))
+}
+
+fn check_name(path: &Path) -> Result<(), Refusal> {
+    if is_kron(path) && !is_leftover(path) {
+        return Ok(());
+    }
+    Err(Refusal::not_safe(
+        path,
+        format!("the name does not end in `.{EXTENSION}`"),
+        format!("configuration files end in `.{EXTENSION}`, and are no dot files; rename the file"),
+    ))
 }
 
 /// Opens without following a link and without waiting for the other end of a

@@ -220,6 +220,7 @@ impl Plan {
         let step = |step: &'static str| move |errno: Errno| LaunchError { step, errno };
         // Fails only for a group leader, which has a session of its own then.
         let _ = setsid();
+        empty_input().map_err(step("open /dev/null"))?;
         if let Some(ids) = &self.ids {
             take_on(ids)?;
         }
@@ -249,6 +250,13 @@ impl Plan {
         let errno = error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
         Err(LaunchError { step: "execute", errno })
     }
+}
+
+/// Standard input at its end.
+fn empty_input() -> Result<(), Errno> {
+    let null = std::fs::File::open("/dev/null")
+        .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(0)))?;
+    nix::unistd::dup2_stdin(null)
 }
 
 fn set(env: &mut Vec<(String, String)>, name: String, value: String) {

@@ -94,7 +94,8 @@ impl Problem {
     }
 
     /// A mistake in a schedule that stands at byte `at` of the file.
-    pub(crate) fn in_schedule(error: &DefinitionError, at: usize) -> Self {
+    #[must_use]
+    pub fn in_schedule(error: &DefinitionError, at: usize) -> Self {
         let Span { start, end } = error.span();
         Self {
             category: error.category(),

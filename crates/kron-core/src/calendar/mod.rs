@@ -54,6 +54,12 @@ impl Cron {
         !self.stars.day_of_month && !self.stars.day_of_week
     }
 
+    /// Whether no hour of the day is left out.
+    #[must_use]
+    pub const fn every_hour(&self) -> bool {
+        self.hours.count_ones() == 24
+    }
+
     /// Matches on a matching day.
     #[must_use]
     pub const fn times_per_day(&self) -> u32 {

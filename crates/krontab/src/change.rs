@@ -1,0 +1,243 @@
+//! `krontab add`, `set` and `remove`: one entry changes, nothing else does.
+//!
+//! The new file is read and checked before it takes the place of the old one.
+
+use crate::cli::{Add, Remove, Set, Source, Target};
+use crate::diagnostic::{Finding, Page};
+use crate::failure::{FATAL, Failure, INVALID, USER, warn};
+use crate::lint::advise;
+use crate::{clock, jobs, list, moment, terminal};
+use kron_core::{Zones, nearest, quoted};
+use kron_host::{config, places, replace};
+use kron_tab::{Key, Line, Tab, edit, words};
+use nix::fcntl::{Flock, FlockArg};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// The file that new jobs go to.
+pub const DEFAULT_FILE: &str = "jobs.kron";
+
+pub fn add(arguments: &Add) -> Result<u8, Failure> {
+    let path = target(arguments.target.file.as_deref())?;
+    let mut line = Line {
+        schedule: one_line("the schedule", &arguments.schedule)?.trim().into(),
+        fields: Vec::new(),
+    };
+    line.set(Key::Name, one_line("the name", &arguments.name)?);
+    apply(&mut line, &arguments.fields, &arguments.command)?;
+    let mut draft = Draft::open(&path)?;
+    if edit::find(&draft.text, &arguments.name).is_some() {
+        let message = format!("there is a job `{}` already in {}", arguments.name, path.display());
+        return Err(Failure::new(USER, message)
+            .hint(format!("change it: `krontab set {} FIELD=VALUE`", arguments.name)));
+    }
+    let text = edit::append(&draft.text, &line);
+    let tab = draft.check(&text)?;
+    let added = format!("added `{}` to {}", arguments.name, path.display());
+    draft.finish(&text, &tab, &arguments.name, &line, arguments.target.dry_run, &added)
+}
+
+pub fn set(arguments: &Set) -> Result<u8, Failure> {
+    if arguments.fields.is_empty() && arguments.unset.is_empty() && arguments.command.is_empty() {
+        return Err(Failure::new(INVALID, "nothing to set")
+            .hint("name a field and its value, such as `user=www-data`"));
+    }
+    let (path, name) = locate(&arguments.job, &arguments.target)?;
+    let mut draft = Draft::open(&path)?;
+    let (mut line, range) = edit::find(&draft.text, &name)
+        .ok_or_else(|| Failure::new(USER, format!("there is no job `{name}`")))?;
+    for word in &arguments.unset {
+        let key = key(word)?;
+        if !line.unset(key) {
+            return Err(Failure::new(USER, format!("`{name}` has no field `{word}`")));
+        }
+    }
+    apply(&mut line, &arguments.fields, &arguments.command)?;
+    let text = edit::replace(&draft.text, range, &line);
+    let tab = draft.check(&text)?;
+    let renamed =
+        line.fields.iter().find(|(key, _)| *key == Key::Name).map(|(_, name)| name.clone());
+    let new_name = renamed.unwrap_or_else(|| name.clone());
+    if new_name != name {
+        warn("a job's name is part of its identity: under another name it chooses other times");
+    }
+    let changed = format!("changed `{name}` in {}", path.display());
+    draft.finish(&text, &tab, &new_name, &line, arguments.target.dry_run, &changed)
+}
+
+pub fn remove(arguments: &Remove) -> Result<u8, Failure> {
+    let (path, name) = locate(&arguments.job, &arguments.target)?;
+    let mut draft = Draft::open(&path)?;
+    let (line, range) = edit::find(&draft.text, &name)
+        .ok_or_else(|| Failure::new(USER, format!("there is no job `{name}`")))?;
+    let text = edit::remove(&draft.text, range);
+    draft.check(&text)?;
+    if arguments.target.dry_run {
+        terminal::print(&format!("would remove: {line}\n"));
+        return Ok(0);
+    }
+    draft.write(&text)?;
+    terminal::print(&format!("removed `{name}` from {}; it was:\n{line}\n", path.display()));
+    Ok(0)
+}
+
+/// The file to change: the one given, or the default one.
+pub fn target(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    let path = match given {
+        Some(path) => path.to_path_buf(),
+        None => places::config_dir()
+            .ok_or_else(|| Failure::new(USER, "no home directory, so no configuration is known"))?
+            .join(DEFAULT_FILE),
+    };
+    places::clean(&path).map_err(|error| Failure::file(INVALID, &path, &error))
+}
+
+/// The file that a job stands in, and its name.
+fn locate(job: &str, target: &Target) -> Result<(PathBuf, String), Failure> {
+    let source = Source { file: target.file.iter().cloned().collect(), installed: None };
+    let files = jobs::load(&source, &mut Zones::bundled())?;
+    let (_, entry) = jobs::find(&files, job)?;
+    let identity = entry.job.identity().as_str();
+    let path = &identity[..identity.len() - entry.name.len() - 1];
+    Ok((path.into(), entry.name.to_string()))
+}
+
+fn key(word: &str) -> Result<Key, Failure> {
+    Key::find(word).ok_or_else(|| {
+        let hint = Key::suggest(word).or_else(|| {
+            nearest(word, ["schedule"].into_iter()).map(|key| format!("did you mean `{key}`?"))
+        });
+        Failure::new(INVALID, format!("unknown field {}", quoted(word))).hint_if(hint)
+    })
+}
+
+/// Sets fields given as `key=value`, and the command given in words.
+fn apply(line: &mut Line, fields: &[String], command: &[String]) -> Result<(), Failure> {
+    for field in fields {
+        let Some((word, value)) = field.split_once('=') else {
+            return Err(Failure::new(INVALID, format!("{} is not `field=value`", quoted(field)))
+                .hint("a command with arguments goes behind `--`"));
+        };
+        let value = one_line(&format!("`{word}`"), value)?;
+        if word == "schedule" {
+            line.schedule = value.trim().into();
+            continue;
+        }
+        match key(word)? {
+            Key::Env => line.set_env(value),
+            key => line.set(key, value),
+        }
+    }
+    if !command.is_empty() {
+        if fields.iter().any(|field| field.starts_with("command=")) {
+            return Err(Failure::new(INVALID, "the command is given twice")
+                .hint("either `command=…` or words behind `--`"));
+        }
+        line.set(Key::Command, one_line("the command", &words::join(command))?);
+    }
+    Ok(())
+}
+
+/// A file has one entry a line; no value may bring a line of its own.
+fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str, Failure> {
+    if text.chars().any(|c| c.is_control() && c != '\t') {
+        return Err(Failure::new(
+            INVALID,
+            format!("{what} has a control character: {}", quoted(text)),
+        ));
+    }
+    Ok(text)
+}
+
+/// A file about to be changed.
+pub struct Draft {
+    path: PathBuf,
+    pub text: String,
+    zones: Zones,
+    /// Held until the change is made, against another `krontab`.
+    _lock: Option<Flock<File>>,
+}
+
+impl Draft {
+    /// Reads the file, or begins a new one. The place must be safe.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let refused = |refusal: config::Refusal| {
+            terminal::print_error(&crate::diagnostic::render_refusal(
+                &path.display().to_string(),
+                &refusal,
+            ));
+            Failure::reported(INVALID)
+        };
+        let lock = path.parent().and_then(|directory| File::open(directory).ok());
+        let lock = lock.and_then(|file| Flock::lock(file, FlockArg::LockExclusive).ok());
+        let exists = fs::symlink_metadata(path).is_ok();
+        let bytes = if exists {
+            config::read(path).map_err(refused)?.bytes
+        } else {
+            config::check_new(path).map_err(refused)?;
+            Vec::new()
+        };
+        let text = String::from_utf8(bytes).map_err(|_| {
+            Failure::new(INVALID, format!("{}: file is not valid UTF-8", path.display()))
+        })?;
+        Ok(Self { path: path.into(), text, zones: Zones::bundled(), _lock: lock })
+    }
+
+    /// Reads what would be written; if anything is wrong, says so.
+    pub fn check(&mut self, text: &str) -> Result<Tab, Failure> {
+        let path = self.path.to_string_lossy().into_owned();
+        let tab = kron_tab::read(&path, text.as_bytes(), &mut self.zones);
+        if tab.problems.is_empty() {
+            return Ok(tab);
+        }
+        let page = Page::new(&path, text.as_bytes());
+        for problem in &tab.problems {
+            terminal::print_error(&page.render(&Finding::error(problem.clone())));
+        }
+        Err(Failure::new(INVALID, "nothing was written"))
+    }
+
+    pub fn write(&self, text: &str) -> Result<(), Failure> {
+        replace::replace(&self.path, text.as_bytes())
+            .map_err(|error| Failure::file(FATAL, &self.path, &error))
+    }
+
+    fn finish(
+        &self,
+        text: &str,
+        tab: &Tab,
+        name: &str,
+        line: &Line,
+        dry_run: bool,
+        done: &str,
+    ) -> Result<u8, Failure> {
+        let now = clock::now();
+        let entry = tab.entries.iter().find(|entry| &*entry.name == name);
+        if let Some(entry) = entry {
+            let path = self.path.to_string_lossy();
+            let page = Page::new(&path, text.as_bytes());
+            for finding in advise(entry, text, now) {
+                terminal::print_error(&page.render(&finding));
+            }
+        }
+        if dry_run {
+            terminal::print(&format!("{line}\n"));
+        } else {
+            self.write(text)?;
+            terminal::print(&format!("{done}\n"));
+        }
+        if let Some(entry) = entry {
+            let text = match list::next_run(&entry.job, now) {
+                _ if entry.job.policy().suspend => "suspended; it does not run".into(),
+                None => "it has no run ahead".into(),
+                Some(at) => {
+                    let local = entry.job.zone().local_time(at);
+                    let distance = moment::distance(now, at);
+                    format!("first run: {at}  {} {local}  {distance}", local.weekday())
+                }
+            };
+            terminal::print(&format!("{text}\n"));
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,163 @@
+//! `krontab decide`: JSON lines in, decisions out.
+//!
+//! Whatever has come in is answered before more is waited for, so that
+//! another program can talk to it line by line.
+
+use crate::failure::{FATAL, Failure, INVALID, plain};
+use crate::terminal::unless_closed;
+use kron_core::{DefinitionErrors, Identity, Job, PeriodId, Record, Zones};
+use serde::Deserialize;
+use serde_json::json;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+
+/// Longest line, in bytes.
+const LINE: usize = 1 << 20;
+/// Definitions remembered.
+const REMEMBERED: usize = 4096;
+
+#[derive(Deserialize)]
+struct Request<'a> {
+    #[serde(borrow)]
+    identity: Cow<'a, str>,
+    #[serde(borrow)]
+    schedule: Cow<'a, str>,
+    #[serde(borrow)]
+    nominal: Cow<'a, str>,
+}
+
+pub fn decide() -> Result<u8, Failure> {
+    let mut decider = Decider::new();
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    let mut buffer: Vec<u8> = Vec::new();
+    let mut answers = Vec::new();
+    let mut block = vec![0; 1 << 16];
+    loop {
+        let length = match input.read(&mut block) {
+            Ok(0) => break,
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                return Err(Failure::new(INVALID, format!("standard input: {}", plain(&error))));
+            }
+        };
+        buffer.extend_from_slice(&block[..length]);
+        let mut from = 0;
+        while let Some(end) = buffer[from..].iter().position(|&b| b == b'\n') {
+            decider.answer(&buffer[from..from + end], &mut answers);
+            from += end + 1;
+        }
+        buffer.drain(..from);
+        if buffer.len() > LINE {
+            decider.skip(&mut buffer, &mut answers);
+        }
+        if send(&mut output, &mut answers)? {
+            return Ok(0);
+        }
+    }
+    if !buffer.is_empty() {
+        decider.answer(&buffer, &mut answers);
+        send(&mut output, &mut answers)?;
+    }
+    Ok(0)
+}
+
+/// Writes what has been answered; whether the reader has gone away.
+fn send(output: &mut impl Write, answers: &mut Vec<u8>) -> Result<bool, Failure> {
+    let written = output.write_all(answers).and_then(|()| output.flush());
+    answers.clear();
+    let closed = written.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::BrokenPipe);
+    unless_closed(written)
+        .map(|()| closed)
+        .map_err(|error| Failure::new(FATAL, format!("standard output: {}", plain(&error))))
+}
+
+struct Decider {
+    zones: Zones,
+    /// Definitions under some identity; the schedule is what they are known by.
+    known: HashMap<Box<str>, Job>,
+    line: usize,
+    /// Inside a line that is too long.
+    skipping: bool,
+}
+
+impl Decider {
+    fn new() -> Self {
+        Self { zones: Zones::bundled(), known: HashMap::new(), line: 0, skipping: false }
+    }
+
+    /// Gives up on a line that does not end.
+    fn skip(&mut self, buffer: &mut Vec<u8>, out: &mut Vec<u8>) {
+        if !self.skipping {
+            self.refuse(&json!({ "error": format!("line is longer than {LINE} bytes") }), 1, out);
+        }
+        self.skipping = true;
+        buffer.clear();
+    }
+
+    fn answer(&mut self, line: &[u8], out: &mut Vec<u8>) {
+        self.line += 1;
+        if std::mem::take(&mut self.skipping) || line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        if let Err(error) = self.decide(line, out) {
+            self.refuse(&error, 0, out);
+        }
+    }
+
+    fn refuse(&self, error: &serde_json::Value, ahead: usize, out: &mut Vec<u8>) {
+        let mut error = error.clone();
+        error["line"] = (self.line + ahead).into();
+        // Writing JSON of strings and numbers to memory cannot fail.
+        let _ = serde_json::to_writer(&mut *out, &error);
+        out.push(b'\n');
+    }
+
+    fn decide(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<(), serde_json::Value> {
+        let request: Request<'_> = serde_json::from_slice(line).map_err(|error| {
+            let text = error.to_string();
+            let text = text.split(" at line ").next().unwrap_or(&text).to_string();
+            json!({ "error": format!("not a request: {text}") })
+        })?;
+        let period: PeriodId = request.nominal.parse().map_err(
+            |error| json!({ "error": format!("nominal: {error}"), "nominal": request.nominal }),
+        )?;
+        let identity = Identity::new(&request.identity)
+            .map_err(|error| json!({ "error": format!("identity: {error}") }))?;
+        if !self.known.contains_key(&*request.schedule) {
+            if self.known.len() == REMEMBERED {
+                self.known.clear();
+            }
+            let job = Job::parse(&request.identity, &request.schedule, &mut self.zones)
+                .map_err(|errors| definition(&errors))?;
+            self.known.insert((*request.schedule).into(), job);
+        }
+        let Some(known) = self.known.get(&*request.schedule) else { return Ok(()) };
+        let job = known.with_identity(identity);
+        let record = Record::of(&job.decide(period), &self.zones);
+        let _ = serde_json::to_writer(&mut *out, &record);
+        out.push(b'\n');
+        Ok(())
+    }
+}
+
+/// What is wrong with a schedule, the first mistake first.
+fn definition(errors: &DefinitionErrors) -> serde_json::Value {
+    let all: Vec<_> = errors
+        .as_slice()
+        .iter()
+        .map(|error| {
+            json!({
+                "category": error.category().as_str(),
+                "code": error.code().as_str(),
+                "start": error.span().start,
+                "end": error.span().end,
+                "message": error.to_string(),
+                "expected": error.expected(),
+                "hint": error.suggestion(),
+            })
+        })
+        .collect();
+    json!({ "error": errors.to_string(), "errors": all })
+}

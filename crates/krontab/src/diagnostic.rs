@@ -1,0 +1,173 @@
+//! What is wrong in a file, shown with its line and a caret, or as JSON.
+
+use crate::terminal;
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use kron_core::{PeriodId, Span};
+use kron_host::config::{Reason, Refusal};
+use kron_tab::{Lines, Problem};
+use serde_json::{Value, json};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The file cannot be used.
+    Error,
+    /// It can, but is perhaps not what was meant.
+    Warning,
+}
+
+impl Severity {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+/// One thing to tell about a file.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub severity: Severity,
+    pub problem: Problem,
+    /// The periods it speaks of, if any; for programs.
+    pub periods: Vec<PeriodId>,
+}
+
+impl Finding {
+    pub const fn error(problem: Problem) -> Self {
+        Self { severity: Severity::Error, problem, periods: Vec::new() }
+    }
+
+    pub const fn warning(problem: Problem) -> Self {
+        Self { severity: Severity::Warning, problem, periods: Vec::new() }
+    }
+}
+
+/// A file and where its lines are.
+pub struct Page<'t> {
+    path: &'t str,
+    bytes: &'t [u8],
+    lines: Lines<'t>,
+    renderer: Renderer,
+}
+
+impl<'t> Page<'t> {
+    /// `path` is how the file is called in messages.
+    pub fn new(path: &'t str, bytes: &'t [u8]) -> Self {
+        let renderer = Renderer::styled().term_width(terminal::width());
+        Self { path, bytes, lines: Lines::new(bytes), renderer }
+    }
+
+    /// A finding for people, with styles.
+    pub fn render(&self, finding: &Finding) -> String {
+        let problem = &finding.problem;
+        let level = match finding.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let label =
+            (!problem.expected.is_empty()).then(|| format!("expected {}", problem.expected));
+        let mut group = level
+            .primary_title(&*problem.message)
+            .id(problem.code)
+            .element(self.snippet(problem.span, AnnotationKind::Primary, label));
+        if let Some(note) = &problem.note {
+            let label = Some(note.message.to_string());
+            group = group.element(self.snippet(note.span, AnnotationKind::Context, label));
+        }
+        if let Some(hint) = &problem.hint {
+            group = group.element(Level::HELP.message(&**hint));
+        }
+        self.renderer.render(&[group]) + "\n"
+    }
+
+    fn snippet(
+        &self,
+        span: Span,
+        kind: AnnotationKind,
+        label: Option<String>,
+    ) -> Snippet<'static, annotate_snippets::Annotation<'static>> {
+        // The first line is enough to point at something.
+        let start = span.start.min(self.bytes.len());
+        let around = self.lines.around(Span::new(start, start));
+        let text = |from: usize, to: usize| {
+            String::from_utf8_lossy(&self.bytes[from..to.max(from)]).into_owned()
+        };
+        let line = text(around.start, around.end);
+        let from = text(around.start, start).len();
+        let to = from + text(start, span.end.min(around.end)).len();
+        Snippet::source(line)
+            .path(self.path.to_string())
+            .line_start(self.lines.position(start).line)
+            .annotation(kind.span(from..to).label(label))
+    }
+
+    /// A finding for programs. The names are stable.
+    pub fn json(&self, finding: &Finding) -> Value {
+        let Problem { category, code, span, message, found, expected, hint, note } =
+            &finding.problem;
+        let (start, end) = (self.lines.position(span.start), self.lines.position(span.end));
+        let mut value = json!({
+            "severity": finding.severity.as_str(),
+            "category": category.as_str(),
+            "code": code,
+            "path": self.path,
+            "line": start.line,
+            "column": start.column,
+            "endLine": end.line,
+            "endColumn": end.column,
+            "message": message,
+            "found": found,
+            "expected": expected,
+            "hint": hint,
+        });
+        if let Some(note) = note {
+            let at = self.lines.position(note.span.start);
+            value["note"] =
+                json!({ "line": at.line, "column": at.column, "message": note.message });
+        }
+        if !finding.periods.is_empty() {
+            let periods: Vec<String> = finding.periods.iter().map(PeriodId::to_string).collect();
+            value["periods"] = periods.into();
+        }
+        value
+    }
+}
+
+/// A file that is refused before it is read, for people.
+pub fn render_refusal(path: &str, refusal: &Refusal) -> String {
+    let mut group = Group::with_title(
+        Level::ERROR.primary_title(format!("{path}: {refusal}")).id(refusal_code(refusal)),
+    );
+    if let Reason::Unsafe { hint, .. } = &refusal.reason {
+        group = group.element(Level::HELP.message(hint));
+    }
+    Renderer::styled().render(&[group]) + "\n"
+}
+
+/// A file that is refused before it is read, for programs.
+pub fn refusal_json(path: &str, refusal: &Refusal) -> Value {
+    let hint = match &refusal.reason {
+        Reason::Unsafe { hint, .. } => Some(hint),
+        Reason::Unreadable(_) => None,
+    };
+    json!({
+        "severity": "error",
+        "category": if refusal.is_unreadable() { "SystemError" } else { "ConfigurationError" },
+        "code": refusal_code(refusal),
+        "path": path,
+        "line": null,
+        "column": null,
+        "endLine": null,
+        "endColumn": null,
+        "message": refusal.to_string(),
+        "found": "",
+        "expected": "",
+        "hint": hint,
+    })
+}
+
+fn refusal_code(refusal: &Refusal) -> &'static str {
+    if refusal.is_unreadable() { "unreadable" } else { "unsafe-file" }
+}

@@ -1,0 +1,214 @@
+//! `krontab explain`: why a job runs at the second it does.
+
+use crate::cli::{Explain, Format};
+use crate::failure::{Failure, USER};
+use crate::jobs::{self, Named};
+use crate::{clock, moment, next, picture, terminal};
+use anstyle::{AnsiColor, Style};
+use kron_core::bounds::SAMPLING_BUDGET;
+use kron_core::time::duration::Pretty;
+use kron_core::{Decision, Job, PeriodId, Record, Rejected, UtcSecond, Zones};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// Refused candidates shown one by one.
+const SHOWN: usize = 12;
+
+pub fn explain(arguments: &Explain) -> Result<u8, Failure> {
+    let mut zones = Zones::bundled();
+    let jobs = jobs::select(&arguments.source, arguments.job.as_deref(), &mut zones)?;
+    let Some(named) = jobs.first() else {
+        return Err(Failure::new(USER, "the configuration has no jobs"));
+    };
+    let now = clock::now();
+    let period = match &arguments.at {
+        Some(text) => {
+            let at = moment::parse(text, named.job.zone(), now)?;
+            period_of(&named.job, at)
+        }
+        None => next::timeline(&jobs, now).next().map(|(_, period)| period),
+    };
+    let period =
+        period.ok_or_else(|| Failure::new(USER, format!("`{}` has no period then", named.name)))?;
+    let (decision, rejected) = named.job.decide_explained(period);
+    match arguments.format {
+        Format::Text => terminal::print(&page(named, &decision, &rejected, now, &zones)),
+        Format::Json => terminal::print_json(&Explained::new(named, &decision, &rejected, &zones)),
+    }
+    Ok(0)
+}
+
+/// The period a time belongs to: the one whose nominal time it is, or else the
+/// latest one whose window had opened by then; or, before all, the first.
+fn period_of(job: &Job, at: UtcSecond) -> Option<PeriodId> {
+    if let Some(period) = job.prev_period(at).filter(|period| period.nominal() == at) {
+        return Some(period);
+    }
+    let opened = at.instant().saturating_add(job.window().lead()).floor();
+    job.prev_period(opened).or_else(|| job.next_period(at))
+}
+
+/// The JSON of an explanation: a decision, and how it came about.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Explained {
+    job: String,
+    #[serde(flatten)]
+    record: Record,
+    nominal_local: String,
+    chosen_local: Option<String>,
+    rejected: Vec<RejectedRecord>,
+}
+
+#[derive(Serialize)]
+struct RejectedRecord {
+    attempt: u16,
+    candidate: String,
+    clause: String,
+}
+
+impl Explained {
+    fn new(named: &Named, decision: &Decision<'_>, rejected: &[Rejected], zones: &Zones) -> Self {
+        let job = &named.job;
+        let local = |at: UtcSecond| job.zone().local_time(at).to_string();
+        Self {
+            job: named.name.clone(),
+            record: Record::of(decision, zones),
+            nominal_local: local(decision.period().nominal()),
+            chosen_local: decision.chosen().map(local),
+            rejected: rejected
+                .iter()
+                .map(|refused| RejectedRecord {
+                    attempt: refused.attempt,
+                    candidate: refused.candidate.to_string(),
+                    clause: job.constraints().describe(refused.violation).to_string(),
+                })
+                .collect(),
+        }
+    }
+}
+
+const BOLD: Style = Style::new().bold();
+const KEY: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Cyan)));
+
+struct Page<'a> {
+    job: &'a Job,
+    out: String,
+}
+
+impl Page<'_> {
+    fn line(&mut self, key: &str, value: impl std::fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.out, "{KEY}{key:<13}{KEY:#} {value}");
+    }
+
+    /// An instant, in UTC and local.
+    fn instant(&self, at: UtcSecond) -> String {
+        let local = self.job.zone().local_time(at);
+        if self.job.zone().name() == "UTC" {
+            return format!("{at}  {}", local.weekday());
+        }
+        format!("{at}  {} {local} {}", local.weekday(), self.job.zone())
+    }
+}
+
+fn page(
+    named: &Named,
+    decision: &Decision<'_>,
+    rejected: &[Rejected],
+    now: UtcSecond,
+    zones: &Zones,
+) -> String {
+    let job = &named.job;
+    let mut page = Page { job, out: String::new() };
+    let _ = writeln!(page.out, "{BOLD}{}{BOLD:#}  {}\n", named.name, job.schedule());
+    let nominal = decision.period().nominal();
+    page.line("identity", job.identity());
+    page.line("cron", format_args!("{} in {} (tzdb {})", job.cron(), job.zone(), zones.version()));
+    page.line("period", page.instant(nominal));
+    let window = decision.window();
+    page.line(
+        "window",
+        format_args!(
+            "{} to {}  ({} {}, {} s)",
+            window.start(),
+            window.end(),
+            job.window().mode.as_str(),
+            Pretty(job.window().duration),
+            window.seconds()
+        ),
+    );
+    let key = decision.period_key();
+    page.line(
+        "seed",
+        format_args!(
+            "{} with period key {key}, salt {:?}",
+            job.seed_strategy().as_str(),
+            job.salt()
+        ),
+    );
+    page.line("seed hash", format_args!("{}", decision.seed_hash()));
+    page.line("distribution", distribution(job));
+    for (rule, clauses) in
+        [("only", job.constraints().only()), ("avoid", job.constraints().avoid())]
+    {
+        if !clauses.is_empty() {
+            page.line(rule, clauses);
+        }
+    }
+    draws(&mut page, decision, rejected);
+    match decision.choice() {
+        Ok(chosen) => {
+            let style = BOLD.fg_color(Some(AnsiColor::Green.into()));
+            let text = format!("{style}{}{style:#}", page.instant(chosen));
+            page.line("chosen", format_args!("{text}  {}", moment::distance(now, chosen)));
+        }
+        Err(reason) => {
+            let style = BOLD.fg_color(Some(AnsiColor::Yellow.into()));
+            page.line("chosen", format_args!("{style}none: unschedulable{style:#}, {reason}"));
+        }
+    }
+    let policy = job.policy();
+    page.line(
+        "policy",
+        format_args!(
+            "concurrency={} deadline={} suspend={}",
+            policy.concurrency.as_str(),
+            Pretty(policy.deadline),
+            policy.suspend
+        ),
+    );
+    if let Some(picture) = picture::draw(decision, terminal::width()) {
+        page.out.push('\n');
+        page.out += &picture;
+    }
+    page.out
+}
+
+fn distribution(job: &Job) -> String {
+    let mut text = job.distribution().name().to_string();
+    job.distribution().for_each_param(|key, value| {
+        let _ = write!(text, " {key}={value}");
+    });
+    text
+}
+
+/// The draws, with what became of each.
+fn draws(page: &mut Page<'_>, decision: &Decision<'_>, rejected: &[Rejected]) {
+    let attempts = decision.attempts();
+    let text = match (attempts, decision.chosen()) {
+        (0, Some(_)) => "none: the window has a single second".to_string(),
+        (0, None) => "none: no second of the window is allowed".to_string(),
+        _ => format!("{attempts} of at most {SAMPLING_BUDGET}"),
+    };
+    page.line("draws", text);
+    let constraints = page.job.constraints();
+    for refused in rejected.iter().take(SHOWN) {
+        let clause = constraints.describe(refused.violation);
+        let at = page.instant(refused.candidate);
+        page.line("", format_args!("{:>4}  {at}  refused by {clause}", refused.attempt));
+    }
+    if rejected.len() > SHOWN {
+        page.line("", format_args!("      … {} more refused", rejected.len() - SHOWN));
+    }
+}

@@ -1,0 +1,80 @@
+//! How a command fails: an exit code and words for a person.
+
+use crate::terminal;
+use anstyle::{AnsiColor, Style};
+use std::fmt::Display;
+use std::path::Path;
+
+/// A mistake of the user, or something that is not there.
+pub const USER: u8 = 1;
+/// Input or configuration that is not valid, or cannot be read.
+pub const INVALID: u8 = 2;
+/// Something that should have been written was not.
+pub const FATAL: u8 = 4;
+
+/// Why a command ends without having done what was asked.
+#[derive(Debug)]
+pub struct Failure {
+    /// Exit code.
+    pub code: u8,
+    /// What went wrong; empty if it has been said already.
+    message: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    pub fn new(code: u8, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None }
+    }
+
+    /// A failure whose reason has been printed.
+    pub const fn reported(code: u8) -> Self {
+        Self { code, message: String::new(), hint: None }
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn hint_if(mut self, hint: Option<String>) -> Self {
+        self.hint = hint;
+        self
+    }
+
+    /// Something could not be done with a file.
+    pub fn file(code: u8, path: &Path, error: &std::io::Error) -> Self {
+        Self::new(code, format!("{}: {}", path.display(), plain(error)))
+    }
+
+    pub fn report(&self) {
+        if self.message.is_empty() {
+            return;
+        }
+        say("error", AnsiColor::Red, &self.message);
+        if let Some(hint) = &self.hint {
+            say("help", AnsiColor::Cyan, hint);
+        }
+    }
+}
+
+/// An error of the system without its number.
+pub fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).into()
+}
+
+/// A remark for the person at the terminal; not part of the output.
+pub fn note(message: impl Display) {
+    say("note", AnsiColor::Green, message);
+}
+
+/// Something that may not be what was meant.
+pub fn warn(message: impl Display) {
+    say("warning", AnsiColor::Yellow, message);
+}
+
+fn say(word: &str, colour: AnsiColor, message: impl Display) {
+    let style = Style::new().bold().fg_color(Some(colour.into()));
+    terminal::print_error(&format!("{style}{word}{style:#}: {message}\n"));
+}

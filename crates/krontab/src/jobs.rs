@@ -1,0 +1,190 @@
+//! The jobs a command speaks of: files read, checked, and one job found.
+
+use crate::cli::{Source, SourceOrSchedule};
+use crate::diagnostic::{Finding, Page, render_refusal};
+use crate::failure::{Failure, INVALID, USER};
+use crate::terminal;
+use kron_core::{Job, Zones, nearest};
+use kron_host::{config, places};
+use kron_tab::{Entry, Tab};
+use std::path::{Path, PathBuf};
+
+/// A file of the configuration.
+pub struct Loaded {
+    /// How it is called in messages.
+    pub shown: String,
+    pub bytes: Vec<u8>,
+    pub tab: Tab,
+    /// Whether only a daemon of this user, who is not root, would accept it.
+    pub own: bool,
+}
+
+/// A file that belongs to the configuration, and how it is called in messages.
+pub struct Found {
+    pub shown: String,
+    pub path: PathBuf,
+}
+
+/// The paths to look at: those given, or the default directory.
+pub fn paths(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    if !given.is_empty() {
+        return Ok(given.to_vec());
+    }
+    let directory = places::config_dir()
+        .ok_or_else(|| Failure::new(USER, "no home directory, so no configuration is known"))?;
+    Ok(vec![directory])
+}
+
+/// The files that a path stands for.
+pub fn files(path: &Path) -> Result<Vec<Found>, config::Refusal> {
+    let own = places::clean(path).ok();
+    let files = config::files(path)?;
+    Ok(files
+        .into_iter()
+        .map(|file| {
+            let shown = match file.file_name() {
+                Some(name) if Some(&file) != own.as_ref() => path.join(name),
+                _ => path.to_path_buf(),
+            };
+            Found { shown: shown.display().to_string(), path: file }
+        })
+        .collect())
+}
+
+/// Reads and parses a file. `installed` is the directory it is taken to be in.
+pub fn read(
+    found: Found,
+    installed: Option<&Path>,
+    zones: &mut Zones,
+) -> Result<Loaded, (String, config::Refusal)> {
+    let source = match config::read(&found.path) {
+        Ok(source) => source,
+        Err(refusal) => return Err((found.shown, refusal)),
+    };
+    let path = match (installed, found.path.file_name()) {
+        (Some(directory), Some(name)) => {
+            let directory = places::clean(directory).unwrap_or_else(|_| directory.into());
+            directory.join(name).to_string_lossy().into_owned()
+        }
+        _ => source.path,
+    };
+    let tab = kron_tab::read(&path, &source.bytes, zones);
+    let own = installed.is_none() && !places::is_system() && source.owner != 0;
+    Ok(Loaded { shown: found.shown, bytes: source.bytes, tab, own })
+}
+
+/// Every file of a source, all of them valid; otherwise everything wrong with
+/// them has been printed.
+pub fn load(source: &Source, zones: &mut Zones) -> Result<Vec<Loaded>, Failure> {
+    let mut loaded = Vec::new();
+    let mut failed = false;
+    let missing = |path: &Path| source.file.is_empty() && !path.exists();
+    for path in paths(&source.file)? {
+        if missing(&path) {
+            let message = format!("there is no configuration yet: no `{}`", path.display());
+            return Err(Failure::new(USER, message)
+                .hint("add a job: `krontab add NAME 'SCHEDULE' -- COMMAND`, or name a file: `--file PATH`"));
+        }
+        let found = match files(&path) {
+            Ok(found) => found,
+            Err(refusal) => {
+                failed = true;
+                terminal::print_error(&render_refusal(&path.display().to_string(), &refusal));
+                continue;
+            }
+        };
+        for file in found {
+            match read(file, source.installed.as_deref(), zones) {
+                Ok(file) => {
+                    failed |= !file.tab.problems.is_empty();
+                    report(&file);
+                    loaded.push(file);
+                }
+                Err((shown, refusal)) => {
+                    failed = true;
+                    terminal::print_error(&render_refusal(&shown, &refusal));
+                }
+            }
+        }
+    }
+    if failed { Err(Failure::reported(INVALID)) } else { Ok(loaded) }
+}
+
+/// Prints the problems of a file to standard error.
+pub fn report(file: &Loaded) {
+    if file.tab.problems.is_empty() {
+        return;
+    }
+    let page = Page::new(&file.shown, &file.bytes);
+    for problem in &file.tab.problems {
+        terminal::print_error(&page.render(&Finding::error(problem.clone())));
+    }
+}
+
+/// The entry that a name or an identity means.
+pub fn find<'a>(files: &'a [Loaded], wanted: &str) -> Result<(&'a Loaded, &'a Entry), Failure> {
+    let all = || files.iter().flat_map(|file| file.tab.entries.iter().map(move |e| (file, e)));
+    let identity = |entry: &Entry| entry.job.identity().as_str() == wanted;
+    let mut found: Vec<_> =
+        all().filter(|(_, entry)| &*entry.name == wanted || identity(entry)).collect();
+    match (found.pop(), found.as_slice()) {
+        (Some(one), []) => Ok(one),
+        (Some(last), others) => {
+            let identities = others.iter().chain([&last]).map(|(_, entry)| entry.job.identity());
+            let list: Vec<String> = identities.map(|id| format!("\n  {id}")).collect();
+            let message = format!("several jobs are called `{wanted}`");
+            Err(Failure::new(USER, message).hint(format!("name one of them:{}", list.concat())))
+        }
+        (None, _) => {
+            let near = nearest(wanted, all().map(|(_, entry)| &*entry.name));
+            let hint = match (near, all().count()) {
+                (Some(near), _) => format!("did you mean `{near}`?"),
+                (None, 0) => "the configuration has no jobs".into(),
+                (None, _) => "`krontab list` shows the jobs there are".into(),
+            };
+            Err(Failure::new(USER, format!("there is no job `{wanted}`")).hint(hint))
+        }
+    }
+}
+
+/// A job and what it is called.
+pub struct Named {
+    pub name: String,
+    pub job: Job,
+}
+
+/// The jobs that a command is about: a bare schedule, one job, or all.
+pub fn select(
+    source: &SourceOrSchedule,
+    wanted: Option<&str>,
+    zones: &mut Zones,
+) -> Result<Vec<Named>, Failure> {
+    if let (Some(schedule), Some(identity)) = (&source.schedule, &source.identity) {
+        let job = bare(schedule, identity, zones)?;
+        return Ok(vec![Named { name: identity.clone(), job }]);
+    }
+    let files = load(&source.source, zones)?;
+    if let Some(wanted) = wanted {
+        let (_, entry) = find(&files, wanted)?;
+        return Ok(vec![Named { name: entry.name.to_string(), job: entry.job.clone() }]);
+    }
+    let entries = files.into_iter().flat_map(|file| file.tab.entries);
+    Ok(entries.map(|entry| Named { name: entry.name.into(), job: entry.job }).collect())
+}
+
+/// A job from the command line alone.
+fn bare(schedule: &str, identity: &str, zones: &mut Zones) -> Result<Job, Failure> {
+    Job::parse(identity, schedule, zones).map_err(|errors| {
+        report_schedule(schedule, &errors);
+        Failure::reported(INVALID)
+    })
+}
+
+/// Prints what is wrong with a schedule that stands in no file.
+pub fn report_schedule(schedule: &str, errors: &kron_core::DefinitionErrors) {
+    let page = Page::new("schedule", schedule.as_bytes());
+    for error in errors.as_slice() {
+        let problem = kron_tab::Problem::in_schedule(error, 0);
+        terminal::print_error(&page.render(&Finding::error(problem)));
+    }
+}

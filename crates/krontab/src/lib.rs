@@ -1,0 +1,74 @@
+//! `krontab`: writes, checks, explains and previews Kron's configuration.
+//!
+//! One file a command. The commands observe (files, the clock, the terminal)
+//! and print; what is true about a schedule is asked of `kron-core`, what is
+//! true about a file of `kron-tab`, and about this host of `kron-host`.
+//!
+//! Nothing here runs a job except the command `run`.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod change;
+pub mod cli;
+mod clock;
+mod decide;
+mod diagnostic;
+mod edit;
+mod explain;
+mod failure;
+mod ics;
+mod jobs;
+mod lint;
+mod list;
+mod moment;
+mod next;
+mod picture;
+mod run;
+mod show;
+mod table;
+mod terminal;
+mod verify;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use failure::Failure;
+use std::ffi::OsString;
+
+/// Runs `krontab` with these arguments; the exit code.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are not errors, and have exit code 0.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(failure::INVALID);
+        }
+    };
+    terminal::choose_colour(cli.color);
+    match dispatch(&cli.command) {
+        Ok(code) => code,
+        Err(failure) => {
+            failure.report();
+            failure.code
+        }
+    }
+}
+
+fn dispatch(command: &Command) -> Result<u8, Failure> {
+    match command {
+        Command::Lint(arguments) => lint::lint(arguments),
+        Command::Explain(arguments) => explain::explain(arguments),
+        Command::Next(arguments) => next::next(arguments),
+        Command::Decide => decide::decide(),
+        Command::List(arguments) => list::list(arguments),
+        Command::Show(arguments) => show::show(arguments),
+        Command::Add(arguments) => change::add(arguments),
+        Command::Set(arguments) => change::set(arguments),
+        Command::Remove(arguments) => change::remove(arguments),
+        Command::Edit(arguments) => edit::edit(arguments),
+        Command::Run(arguments) => run::run(arguments),
+        Command::Verify(arguments) => verify::verify(arguments),
+        Command::Launch => run::launch(),
+    }
+}

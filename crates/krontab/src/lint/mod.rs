@@ -1,0 +1,183 @@
+//! `krontab lint`: everything wrong with files, and what is seldom meant.
+
+mod advice;
+mod lookahead;
+mod surroundings;
+
+use crate::cli::{Format, Lint};
+use crate::diagnostic::{Finding, Page, Severity, refusal_json, render_refusal};
+use crate::failure::{Failure, INVALID, USER};
+use crate::jobs::{self, Loaded};
+use crate::{clock, moment, terminal};
+use advice::Adviser;
+use anstyle::{AnsiColor, Style};
+use kron_core::{UtcSecond, Zones};
+use kron_host::config::Refusal;
+use kron_tab::Entry;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Findings of one kind that are shown one by one before they are counted.
+const SHOWN_OF_A_KIND: usize = 10;
+
+#[derive(Default)]
+struct Tally {
+    files: usize,
+    entries: usize,
+    errors: usize,
+    warnings: usize,
+    unreadable: bool,
+}
+
+pub fn lint(arguments: &Lint) -> Result<u8, Failure> {
+    let mut zones = Zones::bundled();
+    let now = clock::now();
+    let from = match &arguments.from {
+        Some(text) => moment::parse(text, &zones.utc(), now)?,
+        None => now,
+    };
+    let mut report = Report { arguments, tally: Tally::default(), json: Vec::new() };
+    let mut adviser = Adviser::new(from);
+    for path in jobs::paths(&arguments.paths)? {
+        match jobs::files(&path) {
+            Err(refusal) => report.refused(&path.display().to_string(), &refusal),
+            Ok(found) => {
+                for file in found {
+                    match jobs::read(file, arguments.installed.as_deref(), &mut zones) {
+                        Err((shown, refusal)) => report.refused(&shown, &refusal),
+                        Ok(file) => report.file(&file, &mut adviser),
+                    }
+                }
+            }
+        }
+    }
+    report.finish(from, adviser.shortened())
+}
+
+/// What there is to say about one entry, as of now.
+pub fn advise(entry: &Entry, text: &str, now: UtcSecond) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    Adviser::new(now).advise(entry, text, !kron_host::places::is_system(), &mut findings);
+    findings
+}
+
+struct Report<'a> {
+    arguments: &'a Lint,
+    tally: Tally,
+    json: Vec<Value>,
+}
+
+impl Report<'_> {
+    fn is_json(&self) -> bool {
+        self.arguments.format == Format::Json
+    }
+
+    fn refused(&mut self, path: &str, refusal: &Refusal) {
+        self.tally.files += 1;
+        self.tally.errors += 1;
+        self.tally.unreadable |= refusal.is_unreadable();
+        if self.is_json() {
+            self.json.push(refusal_json(path, refusal));
+        } else {
+            terminal::print(&format!("{}\n", render_refusal(path, refusal)));
+        }
+    }
+
+    fn file(&mut self, file: &Loaded, adviser: &mut Adviser) {
+        self.tally.files += 1;
+        self.tally.entries += file.tab.entries.len();
+        let mut findings: Vec<Finding> =
+            file.tab.problems.iter().cloned().map(Finding::error).collect();
+        let text = String::from_utf8_lossy(&file.bytes);
+        for entry in &file.tab.entries {
+            adviser.advise(entry, &text, file.own, &mut findings);
+        }
+        findings.sort_by_key(|finding| finding.problem.span);
+        let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
+        self.tally.errors += count(Severity::Error);
+        self.tally.warnings += count(Severity::Warning);
+        if findings.is_empty() {
+            return;
+        }
+        let page = Page::new(&file.shown, &file.bytes);
+        if self.is_json() {
+            self.json.extend(findings.iter().map(|finding| page.json(finding)));
+            return;
+        }
+        let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+        for finding in &findings {
+            let seen = kinds.entry(finding.problem.code).or_default();
+            *seen += 1;
+            let hidden = finding.severity == Severity::Warning && *seen > SHOWN_OF_A_KIND;
+            if !hidden || self.arguments.all {
+                terminal::print(&format!("{}\n", page.render(finding)));
+            }
+        }
+        if self.arguments.all {
+            return;
+        }
+        let warned = |code: &str| {
+            findings.iter().any(|f| f.problem.code == code && f.severity == Severity::Warning)
+        };
+        for (code, seen) in kinds {
+            if seen > SHOWN_OF_A_KIND && warned(code) {
+                let more = seen - SHOWN_OF_A_KIND;
+                terminal::print(&format!(
+                    "{}: {more} more of [{code}]; `--all` shows them\n\n",
+                    file.shown
+                ));
+            }
+        }
+    }
+
+    fn finish(self, from: UtcSecond, shortened: usize) -> Result<u8, Failure> {
+        let Tally { files, entries, errors, warnings, unreadable } = self.tally;
+        let denied = self.arguments.deny_warnings && warnings > 0;
+        if self.is_json() {
+            terminal::print_json(&json!({
+                "valid": errors == 0 && !denied,
+                "from": from.to_string(),
+                "files": files,
+                "entries": entries,
+                "errors": errors,
+                "warnings": warnings,
+                "shortened": shortened,
+                "findings": self.json,
+            }));
+        } else {
+            if shortened > 0 {
+                terminal::print(&format!(
+                    "note: {} not looked ahead for a whole year, because there are so many\n",
+                    counted(shortened, "constrained job was", "constrained jobs were"),
+                ));
+            }
+            terminal::print(&summary(files, entries, errors, warnings));
+        }
+        Ok(match (unreadable, errors > 0 || denied) {
+            (true, _) => INVALID,
+            (false, true) => USER,
+            (false, false) => 0,
+        })
+    }
+}
+
+fn summary(files: usize, entries: usize, errors: usize, warnings: usize) -> String {
+    let colour = |colour: AnsiColor| Style::new().bold().fg_color(Some(colour.into()));
+    let (style, word) = if errors > 0 {
+        (colour(AnsiColor::Red), counted(errors, "error", "errors"))
+    } else {
+        (colour(AnsiColor::Green), "valid".into())
+    };
+    let warnings = match warnings {
+        0 => String::new(),
+        n => format!(", {}", counted(n, "warning", "warnings")),
+    };
+    let place =
+        format!("{} in {}", counted(entries, "job", "jobs"), counted(files, "file", "files"));
+    format!("{style}{word}{style:#}{warnings}: {place}\n")
+}
+
+/// A number and its noun.
+pub fn counted(n: usize, one: &str, many: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+}

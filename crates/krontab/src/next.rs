@@ -1,0 +1,162 @@
+//! `krontab next`: the runs to come, of one job or of all.
+
+use crate::cli::{Next, TimelineFormat};
+use crate::failure::{Failure, note};
+use crate::jobs::{self, Named};
+use crate::table::{Cell, Table};
+use crate::{clock, ics, moment, terminal};
+use anstyle::{AnsiColor, Style};
+use kron_core::{Job, PeriodId, Record, UtcInstant, UtcSecond, Zone, Zones};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+pub fn next(arguments: &Next) -> Result<u8, Failure> {
+    let mut zones = Zones::bundled();
+    let jobs = jobs::select(&arguments.source, arguments.job.as_deref(), &mut zones)?;
+    let now = clock::now();
+    let zone = common_zone(&jobs, &zones);
+    let from = match &arguments.from {
+        Some(text) => moment::parse(text, &zone, now)?,
+        None => now,
+    };
+    let until = match &arguments.until {
+        Some(text) => moment::parse(text, &zone, now)?,
+        None => UtcSecond::MAX,
+    };
+    let listed: Vec<Listed<'_>> = timeline(&jobs, from)
+        .map(|(i, period)| Listed { named: &jobs[i], period })
+        .take_while(|listed| listed.due() <= until.instant())
+        .take(arguments.count as usize)
+        .collect();
+    match arguments.format {
+        TimelineFormat::Text => print_text(&listed, from, jobs.is_empty()),
+        TimelineFormat::Json => print_json(&listed, from, &zones),
+        TimelineFormat::Ics => terminal::print(&ics::calendar(&listed, from)),
+    }
+    Ok(0)
+}
+
+/// A period of a job that will come.
+pub struct Listed<'a> {
+    pub named: &'a Named,
+    pub period: PeriodId,
+}
+
+impl Listed<'_> {
+    fn due(&self) -> UtcInstant {
+        self.named.job.decide(self.period).due()
+    }
+}
+
+/// The zone of all jobs if they share one, for times without an offset.
+fn common_zone(jobs: &[Named], zones: &Zones) -> Zone {
+    let mut names = jobs.iter().map(|named| named.job.zone());
+    match names.next() {
+        Some(first) if names.all(|zone| zone == first) => first.clone(),
+        _ => zones.utc(),
+    }
+}
+
+/// What comes next on the timeline: a period that may be due from here on, or
+/// one that is.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Opens,
+    Due,
+}
+
+/// The periods of all jobs that are due at `from` or later, by when they are
+/// due: at their chosen time, or if there is none when their window opens.
+pub fn timeline(jobs: &[Named], from: UtcSecond) -> impl Iterator<Item = (usize, PeriodId)> + '_ {
+    let mut heap = BinaryHeap::new();
+    let opens = |job: &Job, period: PeriodId| {
+        period.nominal().instant().saturating_sub(job.window().lead())
+    };
+    for (i, named) in jobs.iter().enumerate() {
+        // The first period whose window can reach `from`.
+        let trail = named.job.window().trail() + Duration::from_secs(1);
+        let before = from.instant().saturating_sub(trail).floor();
+        if let Some(period) = named.job.next_period(before) {
+            heap.push(Reverse((opens(&named.job, period), Event::Opens, period, i)));
+        }
+    }
+    std::iter::from_fn(move || {
+        loop {
+            let Reverse((at, event, period, i)) = heap.pop()?;
+            if event == Event::Due {
+                if at >= from.instant() {
+                    return Some((i, period));
+                }
+                continue;
+            }
+            let job = &jobs[i].job;
+            heap.push(Reverse((job.decide(period).due(), Event::Due, period, i)));
+            if let Some(next) = job.next_period(period.nominal()) {
+                heap.push(Reverse((opens(job, next), Event::Opens, next, i)));
+            }
+        }
+    })
+}
+
+/// The JSON of a list. The names are stable.
+#[derive(Serialize)]
+struct List {
+    from: String,
+    count: usize,
+    decisions: Vec<NamedRecord>,
+}
+
+#[derive(Serialize)]
+struct NamedRecord {
+    job: String,
+    #[serde(flatten)]
+    record: Record,
+}
+
+fn print_json(listed: &[Listed<'_>], from: UtcSecond, zones: &Zones) {
+    let decisions = listed
+        .iter()
+        .map(|listed| NamedRecord {
+            job: listed.named.name.clone(),
+            record: Record::of(&listed.named.job.decide(listed.period), zones),
+        })
+        .collect();
+    terminal::print_json(&List { from: from.to_string(), count: listed.len(), decisions });
+}
+
+fn print_text(listed: &[Listed<'_>], from: UtcSecond, no_jobs: bool) {
+    if listed.is_empty() {
+        note(if no_jobs { "the configuration has no jobs" } else { "nothing runs then" });
+        return;
+    }
+    let green = Style::new().fg_color(Some(AnsiColor::Green.into()));
+    let yellow = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
+    let mut table = Table::new(vec!["CHOSEN", "LOCAL", "", "JOB", "PERIOD"]);
+    for Listed { named, period } in listed {
+        let job = &named.job;
+        let decision = job.decide(*period);
+        let (chosen, local, distance) = match decision.choice() {
+            Ok(chosen) => {
+                let local = job.zone().local_time(chosen);
+                (
+                    Cell::styled(chosen.to_string(), green),
+                    format!("{} {local}", local.weekday()),
+                    moment::distance(from, chosen),
+                )
+            }
+            Err(_) => (Cell::styled("unschedulable", yellow), String::new(), String::new()),
+        };
+        let suspended = if job.policy().suspend { " (suspended)" } else { "" };
+        let name = format!("{}{suspended}", named.name);
+        table.row(vec![
+            chosen,
+            local.into(),
+            distance.into(),
+            name.into(),
+            period.to_string().into(),
+        ]);
+    }
+    terminal::print(&table.render());
+}

@@ -1,0 +1,61 @@
+//! Standard output and standard error: colour, width, and pipes that close.
+
+use crate::cli::Colour;
+use anstream::{AutoStream, ColorChoice};
+use std::io::{self, IsTerminal, Write};
+
+/// Settles for the whole process when colours are used.
+pub fn choose_colour(colour: Colour) {
+    match colour {
+        Colour::Auto => {}
+        Colour::Always => ColorChoice::Always.write_global(),
+        Colour::Never => ColorChoice::Never.write_global(),
+    }
+}
+
+/// Columns of the terminal, or what fits a page if there is none.
+pub fn width() -> usize {
+    const PAGE: usize = 80;
+    if !io::stdout().is_terminal() {
+        return PAGE;
+    }
+    std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok())
+        .or_else(|| terminal_size().map(usize::from))
+        .unwrap_or(PAGE)
+        .clamp(40, 200)
+}
+
+fn terminal_size() -> Option<u16> {
+    terminal_size::terminal_size().map(|(width, _)| width.0)
+}
+
+/// Prints to standard output. Styles are left out where they are not shown. A
+/// reader that went away is no error.
+pub fn print(text: &str) {
+    let mut out = AutoStream::auto(io::stdout());
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Prints to standard error.
+pub fn print_error(text: &str) {
+    let _ = AutoStream::auto(io::stderr()).write_all(text.as_bytes());
+}
+
+/// An error of writing, unless the reader has simply gone away.
+pub fn unless_closed(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// A value as JSON, indented, on standard output.
+pub fn print_json(value: &impl serde::Serialize) {
+    match serde_json::to_string_pretty(value) {
+        Ok(text) => print(&format!("{text}\n")),
+        // Only for maps whose keys are not strings, or failing implementations.
+        Err(error) => print_error(&format!("error: {error}\n")),
+    }
+}

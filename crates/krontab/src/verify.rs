@@ -1,0 +1,211 @@
+//! `krontab verify`: logged decisions, made again.
+
+use crate::cli::{Format, Verify};
+use crate::failure::{Failure, INVALID, USER, plain};
+use crate::lint::counted;
+use crate::terminal;
+use anstyle::{AnsiColor, Style};
+use kron_core::{Difference, EVENT, Record, Zones, logfmt};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+pub fn verify(arguments: &Verify) -> Result<u8, Failure> {
+    let mut check = Check { zones: Zones::bundled(), lines: 0, verified: 0, found: Vec::new() };
+    for path in &arguments.logs {
+        let shown = if path == Path::new("-") {
+            "standard input".into()
+        } else {
+            path.display().to_string()
+        };
+        let failed =
+            |error: io::Error| Failure::new(INVALID, format!("{shown}: {}", plain(&error)));
+        if path == Path::new("-") {
+            check.log(&shown, io::stdin().lock()).map_err(failed)?;
+        } else {
+            let file = File::open(path).map_err(failed)?;
+            check.log(&shown, BufReader::new(file)).map_err(failed)?;
+        }
+    }
+    match arguments.format {
+        Format::Text => check.print(),
+        Format::Json => terminal::print_json(&check.json()),
+    }
+    let differs = check.found.iter().any(|found| matches!(found.what, What::Differs { .. }));
+    let unverifiable = check.found.iter().any(|found| matches!(found.what, What::Unverifiable(_)));
+    Ok(match (differs, unverifiable) {
+        (true, _) => USER,
+        (false, true) => INVALID,
+        (false, false) => 0,
+    })
+}
+
+struct Check {
+    zones: Zones,
+    lines: usize,
+    verified: usize,
+    found: Vec<Found>,
+}
+
+/// A line that did not verify.
+struct Found {
+    path: String,
+    line: usize,
+    what: What,
+}
+
+enum What {
+    Differs { identity: String, period: String, differences: Vec<Difference> },
+    Unverifiable(String),
+}
+
+impl Check {
+    fn log(&mut self, shown: &str, mut log: impl BufRead) -> io::Result<()> {
+        let mut line = Vec::new();
+        let mut number = 0;
+        while log.read_until(b'\n', &mut line)? > 0 {
+            number += 1;
+            self.lines += 1;
+            // Jobs may write anything into a log.
+            let text = String::from_utf8_lossy(&line);
+            let what = match record(text.trim_end_matches(['\n', '\r'])) {
+                None => None,
+                Some(Err(message)) => Some(What::Unverifiable(message)),
+                Some(Ok(record)) => self.record(record),
+            };
+            if let Some(what) = what {
+                self.found.push(Found { path: shown.into(), line: number, what });
+            }
+            line.clear();
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, record: Record) -> Option<What> {
+        match record.verify(&mut self.zones) {
+            Ok(differences) if differences.is_empty() => {
+                self.verified += 1;
+                None
+            }
+            Ok(differences) => Some(What::Differs {
+                identity: record.identity,
+                period: record.period_id,
+                differences,
+            }),
+            Err(error) => Some(What::Unverifiable(error.to_string())),
+        }
+    }
+
+    fn print(&self) {
+        let bold = |colour: AnsiColor| Style::new().bold().fg_color(Some(colour.into()));
+        let (red, green) = (bold(AnsiColor::Red), bold(AnsiColor::Green));
+        for Found { path, line, what } in &self.found {
+            let text = match what {
+                What::Unverifiable(message) => format!("{red}unverifiable{red:#}: {message}\n"),
+                What::Differs { identity, period, differences } => {
+                    let lines: Vec<String> = differences
+                        .iter()
+                        .map(|d| {
+                            format!(
+                                "  {}: logged `{}`, recomputed `{}`\n",
+                                d.field, d.recorded, d.recomputed
+                            )
+                        })
+                        .collect();
+                    format!("{red}mismatch{red:#}: {identity}, period {period}\n{}", lines.concat())
+                }
+            };
+            terminal::print(&format!("{path}:{line}: {text}"));
+        }
+        let decisions = self.verified + self.found.len();
+        let summary = match (decisions, self.found.len()) {
+            (0, _) => format!("no decisions in {}\n", counted(self.lines, "line", "lines")),
+            (n, 0) => format!(
+                "{green}verified{green:#}: {} came out as logged\n",
+                counted(n, "decision", "decisions")
+            ),
+            (n, bad) => format!(
+                "{red}{bad}{red:#} of {} did not verify\n",
+                counted(n, "decision", "decisions")
+            ),
+        };
+        terminal::print(&summary);
+    }
+
+    fn json(&self) -> Value {
+        let found: Vec<Value> = self
+            .found
+            .iter()
+            .map(|found| {
+                let mut value = json!({ "path": found.path, "line": found.line });
+                match &found.what {
+                    What::Unverifiable(message) => value["unverifiable"] = message.as_str().into(),
+                    What::Differs { identity, period, differences } => {
+                        let differences: Vec<Value> = differences
+                            .iter()
+                            .map(|d| json!({ "field": d.field, "recorded": d.recorded, "recomputed": d.recomputed }))
+                            .collect();
+                        value["identity"] = identity.as_str().into();
+                        value["periodId"] = period.as_str().into();
+                        value["differences"] = differences.into();
+                    }
+                }
+                value
+            })
+            .collect();
+        json!({
+            "lines": self.lines,
+            "decisions": self.verified + self.found.len(),
+            "verified": self.verified,
+            "findings": found,
+        })
+    }
+}
+
+/// The record in a line of a log; nothing if it is about something else.
+fn record(line: &str) -> Option<Result<Record, String>> {
+    match line.trim_start() {
+        json if json.starts_with('{') => json_record(json),
+        _ => text_record(line),
+    }
+}
+
+fn text_record(line: &str) -> Option<Result<Record, String>> {
+    // A log collector may have put something in front.
+    let start = line.find("level=")?;
+    let line = &line[start..];
+    if !line.contains(EVENT) {
+        return None;
+    }
+    let pairs: Result<BTreeMap<&str, Cow<'_, str>>, _> = logfmt::pairs(line).collect();
+    let pairs = match pairs {
+        Ok(pairs) => pairs,
+        // A job's own words, unless they look like a decision of the daemon.
+        Err(error) if line.contains(&format!("event={EVENT} ")) => {
+            return Some(Err(error.to_string()));
+        }
+        Err(_) => return None,
+    };
+    (pairs.get("event")? == EVENT).then(|| {
+        Record::from_log_fields(|key| pairs.get(key).cloned()).map_err(|error| error.to_string())
+    })
+}
+
+fn json_record(line: &str) -> Option<Result<Record, String>> {
+    let value: Value = serde_json::from_str(line).ok()?;
+    // What `decide`, `explain` and `next` print, one to a line.
+    if value.get("periodId").is_some() && value.get("seedHash").is_some() {
+        return Some(serde_json::from_value(value).map_err(|error| error.to_string()));
+    }
+    (value.get("event")?.as_str()? == EVENT).then(|| {
+        let get = |key: &str| match value.get(key)? {
+            Value::String(text) => Some(Cow::Owned(text.clone())),
+            Value::Null => None,
+            other => Some(Cow::Owned(other.to_string())),
+        };
+        Record::from_log_fields(get).map_err(|error| error.to_string())
+    })
+}
