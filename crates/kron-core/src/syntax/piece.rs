@@ -1,0 +1,73 @@
+//! A piece of a schedule: some of its text, and where that stands.
+
+use super::scan::quote_end;
+use crate::error::Span;
+use core::iter::from_fn;
+
+/// Text and the place of its first byte.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece<'a> {
+    pub text: &'a str,
+    pub at: usize,
+}
+
+impl<'a> Piece<'a> {
+    pub const fn end(self) -> usize {
+        self.at + self.text.len()
+    }
+
+    pub const fn span(self) -> Span {
+        Span::new(self.at, self.end())
+    }
+
+    /// What stands before and after the first `separator`, an ASCII character.
+    pub fn cut(self, separator: u8) -> Option<(Self, Self)> {
+        let i = self.text.bytes().position(|byte| byte == separator)?;
+        Some(self.around(i))
+    }
+
+    /// What stands before and after the ASCII character at `i`.
+    fn around(self, i: usize) -> (Self, Self) {
+        let (before, after) = (&self.text[..i], &self.text[i + 1..]);
+        (Piece { text: before, at: self.at }, Piece { text: after, at: self.at + i + 1 })
+    }
+
+    /// The pieces between separators; at least one, possibly empty.
+    pub fn split(self, separator: u8) -> impl Iterator<Item = Self> {
+        split_by(self, move |piece| piece.cut(separator))
+    }
+
+    /// The pieces between the commas outside quotes.
+    pub fn arguments(self) -> impl Iterator<Item = Self> {
+        split_by(self, Self::cut_argument)
+    }
+
+    fn cut_argument(self) -> Option<(Self, Self)> {
+        let bytes = self.text.as_bytes();
+        let mut i = 0;
+        loop {
+            match bytes.get(i)? {
+                b',' => return Some(self.around(i)),
+                b'"' => i = quote_end(bytes, i)?,
+                _ => {}
+            }
+            i += 1;
+        }
+    }
+}
+
+fn split_by<'a>(
+    whole: Piece<'a>,
+    cut: impl Fn(Piece<'a>) -> Option<(Piece<'a>, Piece<'a>)>,
+) -> impl Iterator<Item = Piece<'a>> {
+    let mut rest = Some(whole);
+    from_fn(move || {
+        let last = rest?;
+        let (piece, after) = match cut(last) {
+            Some((piece, after)) => (piece, Some(after)),
+            None => (last, None),
+        };
+        rest = after;
+        Some(piece)
+    })
+}
