@@ -191,6 +191,9 @@ impl Field {
 
     /// The whole field: a set, and whether its text begins with `*`.
     fn parse(&self, field: Piece<'_>, errors: &mut Vec<DefinitionError>) -> (u64, bool) {
+        if field.text == "*" {
+            return (run(self.bounds.min, self.bounds.max), true);
+        }
         let mut set = 0;
         for item in field.split(b',') {
             match self.item(item) {

@@ -37,7 +37,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use modifier::Modifier;
+use modifier::{Argument, Modifier};
 use piece::Piece;
 use scan::{Scanner, Token};
 
@@ -309,8 +309,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The modifiers of a line, each at most once, in the order of [`Modifier::ALL`].
-struct Modifiers<'a>([Option<Token<'a>>; 7]);
+/// The arguments of each modifier, in the order of [`Modifier::ALL`].
+struct Modifiers<'a>([Option<Argument<'a>>; 7]);
 
 impl<'a> Modifiers<'a> {
     /// Reads the rest of a line, `next` first.
@@ -320,31 +320,26 @@ impl<'a> Modifiers<'a> {
         scanner: &mut Scanner<'a>,
         errors: &mut Vec<DefinitionError>,
     ) -> Self {
-        let mut seen = [None; 7];
+        let mut given = [None; 7];
         while let Some(token) = next {
             match token {
                 Token::Word(word) => errors.push(stray_word(word)),
-                Token::Modifier { name, span, .. } => match Modifier::named(name) {
+                Token::Modifier { name, span, body } => match Modifier::named(name) {
                     None => errors.push(unknown_modifier(name, span)),
-                    Some(modifier) if seen[modifier as usize].is_some() => {
-                        errors.push(given_twice(name, span, text));
-                    }
-                    Some(modifier) => seen[modifier as usize] = Some(token),
+                    Some(modifier) => match &mut given[modifier as usize] {
+                        Some(_) => errors.push(given_twice(name, span, text)),
+                        slot => *slot = Some(modifier.argument(span, body, errors)),
+                    },
                 },
             }
             next = scanner.next(errors);
         }
-        Self(seen)
+        Self(given)
     }
 
     /// What they say: the zone, and the rest.
-    fn parts(&self, errors: &mut Vec<DefinitionError>) -> (Option<Spanned<&'a str>>, Parts) {
-        let arguments = Modifier::ALL.map(|modifier| {
-            self.0[modifier as usize]
-                .as_ref()
-                .map(|token| modifier::arguments(token, modifier, errors))
-        });
-        let [zone, window, distribution, seed, policy, only, avoid] = arguments;
+    fn parts(self, errors: &mut Vec<DefinitionError>) -> (Option<Spanned<&'a str>>, Parts) {
+        let [zone, window, distribution, seed, policy, only, avoid] = self.0;
         let zone = zone.flatten().map(|name| Spanned { value: name.text, span: name.span() });
         let window = modifier::window(window, errors);
         let stated = window.as_ref().map(|window| window.value);

@@ -2,7 +2,6 @@
 
 use super::Spanned;
 use super::piece::Piece;
-use super::scan::Token;
 use crate::bounds::{Bounds, LAMBDA, SALT_BYTES, SHAPE, SIGMA, WINDOW};
 use crate::distribution::{Anchor, DEFAULT_LAMBDA, DEFAULT_SHAPE, Direction, Distribution};
 use crate::error::{Code, DefinitionError, Span, quoted};
@@ -50,6 +49,27 @@ impl Modifier {
         Self::ALL.into_iter().find(|known| known.as_str() == name)
     }
 
+    /// The body of a modifier; missing or empty parentheses are an error.
+    pub fn argument<'a>(
+        self,
+        span: Span,
+        body: Option<Piece<'a>>,
+        errors: &mut Vec<DefinitionError>,
+    ) -> Argument<'a> {
+        let (at, message) = match body {
+            Some(body) if !body.text.is_empty() => return Some(body),
+            Some(_) => (Span::new(span.end - 2, span.end), "empty parentheses".into()),
+            // A broken body has been reported by the scanner already.
+            None if errors.iter().any(|error| covers(span, error.span())) => return None,
+            None => (span, format!("`@{}` needs its argument in parentheses", self.as_str())),
+        };
+        errors.push(
+            DefinitionError::configuration(Code::MissingArgument, at, message)
+                .expect(self.example()),
+        );
+        None
+    }
+
     /// An example that is always accepted.
     const fn example(self) -> &'static str {
         match self {
@@ -64,32 +84,12 @@ impl Modifier {
     }
 }
 
+fn covers(outer: Span, inner: Span) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
 /// The body of a modifier, or nothing after an error.
 pub(super) type Argument<'a> = Option<Piece<'a>>;
-
-/// The body of a modifier's token; missing or empty parentheses are an error.
-pub(super) fn arguments<'a>(
-    token: &Token<'a>,
-    modifier: Modifier,
-    errors: &mut Vec<DefinitionError>,
-) -> Argument<'a> {
-    let Token::Modifier { span, body, .. } = token else { return None };
-    let (body, message) = match body {
-        Some(body) if !body.text.is_empty() => return Some(*body),
-        Some(_) => (true, "empty parentheses".to_string()),
-        None => (false, format!("`@{}` needs its argument in parentheses", modifier.as_str())),
-    };
-    // A broken body has been reported by the scanner already.
-    let already = errors.iter().any(|e| span.start <= e.span().start && e.span().end <= span.end);
-    if body || !already {
-        let at = if body { Span::new(span.end - 2, span.end) } else { *span };
-        errors.push(
-            DefinitionError::configuration(Code::MissingArgument, at, message)
-                .expect(modifier.example()),
-        );
-    }
-    None
-}
 
 fn one_of<T: Copy>(
     piece: Piece<'_>,

@@ -168,29 +168,45 @@ fn closing(text: &str, start: usize) -> Result<(usize, Option<usize>), (Definiti
     let bytes = text.as_bytes();
     let (mut white, mut last_blank) = (None, None);
     let mut at = start;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b')' => return Ok((at, white)),
-            b'(' => return Err((nested(at), next_modifier(text, last_blank.unwrap_or(at)))),
-            b'"' => match quote_end(bytes, at) {
+    loop {
+        at = find(bytes, at, |byte| STOPS[usize::from(byte)]);
+        match bytes.get(at) {
+            None => return Err((unclosed(start - 1, "parenthesis", "`)`"), at)),
+            Some(b')') => return Ok((at, white)),
+            Some(b'(') => return Err((nested(at), next_modifier(text, last_blank.unwrap_or(at)))),
+            Some(b'"') => match quote_end(bytes, at) {
                 Some(end) => at = end,
                 None => return Err((unclosed(at, "quote", "a closing `\"`"), text.len())),
             },
-            b' ' | b'\t' => {
-                last_blank = Some(at);
-                white = white.or(last_blank);
-            }
             // The next modifier: this one was never closed.
-            b'@' if last_blank == Some(at - 1) => {
+            Some(b'@') if last_blank == Some(at - 1) => {
                 return Err((unclosed(start - 1, "parenthesis", "`)`"), at));
             }
-            b'\n'..=b'\r' | 0x80.. if white.is_none() && is_white(text, at) => white = Some(at),
-            _ => {}
+            Some(b'@') => {}
+            Some(&byte) => {
+                if is_blank(byte) {
+                    last_blank = Some(at);
+                }
+                if white.is_none() && is_white(text, at) {
+                    white = Some(at);
+                }
+            }
         }
         at += 1;
     }
-    Err((unclosed(start - 1, "parenthesis", "`)`"), text.len()))
 }
+
+/// What means something between parentheses, or may be white space.
+const STOPS: [bool; 256] = {
+    let mut stops = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        stops[byte] =
+            matches!(byte as u8, b'(' | b')' | b'"' | b'@' | b' ' | b'\t'..=b'\r' | 0x80..);
+        byte += 1;
+    }
+    stops
+};
 
 /// Where the string whose opening quote is at `at` has its closing one.
 pub(super) fn quote_end(bytes: &[u8], at: usize) -> Option<usize> {
