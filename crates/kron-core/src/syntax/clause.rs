@@ -16,7 +16,7 @@ use core::ops::Range;
 
 const KEYS: [&str; 7] = ["hours", "dow", "dom", "months", "between", "date", "dates"];
 
-/// What `@only` and `@avoid` say; nothing if anything in them is wrong.
+/// What `@only` and `@avoid` say; nothing if there are errors.
 pub(super) fn constraints(
     only: Option<Argument<'_>>,
     avoid: Option<Argument<'_>>,
@@ -25,23 +25,20 @@ pub(super) fn constraints(
     if only.is_none() && avoid.is_none() {
         return Some(Constraints::default());
     }
-    let (only, avoid) = (clauses(only, errors), clauses(avoid, errors));
-    Some(Constraints::new(only?, avoid?))
+    let (mut wanted, mut unwanted) = (Clauses::default(), Clauses::default());
+    read(only.flatten(), &mut wanted, errors);
+    read(avoid.flatten(), &mut unwanted, errors);
+    errors.is_empty().then(|| Constraints::new(wanted, unwanted))
 }
 
-/// Reads a semicolon-separated list of clauses; nothing if any is wrong.
-fn clauses(argument: Option<Argument<'_>>, errors: &mut Vec<DefinitionError>) -> Option<Clauses> {
-    let mut clauses = Clauses::default();
-    let Some(body) = argument else {
-        return Some(clauses);
-    };
-    let before = errors.len();
-    for piece in body?.split(b';') {
-        if let Err(error) = clause(&mut clauses, piece) {
+/// Reads a semicolon-separated list of clauses.
+fn read(body: Argument<'_>, clauses: &mut Clauses, errors: &mut Vec<DefinitionError>) {
+    let Some(body) = body else { return };
+    for piece in body.split(b';') {
+        if let Err(error) = clause(clauses, piece) {
             errors.push(error);
         }
     }
-    (errors.len() == before).then_some(clauses)
 }
 
 fn malformed(code: Code, piece: Piece<'_>, message: String) -> DefinitionError {

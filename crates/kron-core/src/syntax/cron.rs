@@ -45,8 +45,10 @@ impl Field {
         value.ok_or_else(|| self.not_a_value(piece))
     }
 
+    /// The value with a name, which has three letters in any case.
     fn named(&self, text: &str) -> Option<u8> {
-        let i = self.names.iter().position(|name| name.eq_ignore_ascii_case(text))?;
+        let name = <[u8; 3]>::try_from(text.as_bytes()).ok()?.map(|b| b.to_ascii_uppercase());
+        let i = self.names.iter().position(|known| known.as_bytes() == name)?;
         Some(self.bounds.min + i as u8)
     }
 
@@ -208,9 +210,12 @@ impl Field {
 /// A number without sign; one too large for the type is the largest, which no
 /// field and no step accepts either.
 fn number(text: &str) -> Option<u8> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| {
-        text.bytes().fold(0_u8, |sum, digit| sum.saturating_mul(10).saturating_add(digit - b'0'))
+    if text.is_empty() {
+        return None;
+    }
+    text.bytes().try_fold(0_u8, |sum, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit < 10).then(|| sum.saturating_mul(10).saturating_add(digit))
     })
 }
 

@@ -22,8 +22,8 @@ impl<'a> Piece<'a> {
 
     /// What stands before and after the first `separator`, an ASCII character.
     pub fn cut(self, separator: u8) -> Option<(Self, Self)> {
-        let i = self.text.bytes().position(|byte| byte == separator)?;
-        Some(self.around(i))
+        let i = find(self.text.as_bytes(), 0, |byte| byte == separator);
+        (i < self.text.len()).then(|| self.around(i))
     }
 
     /// What stands before and after the ASCII character at `i`.
@@ -46,14 +46,21 @@ impl<'a> Piece<'a> {
         let bytes = self.text.as_bytes();
         let mut i = 0;
         loop {
+            i = find(bytes, i, |byte| byte == b',' || byte == b'"');
             match bytes.get(i)? {
-                b',' => return Some(self.around(i)),
-                b'"' => i = quote_end(bytes, i)?,
-                _ => {}
+                b'"' => i = quote_end(bytes, i)? + 1,
+                _ => return Some(self.around(i)),
             }
-            i += 1;
         }
     }
+}
+
+/// The first byte from `at` on that is sought, or the end.
+pub(super) fn find(bytes: &[u8], mut at: usize, sought: impl Fn(u8) -> bool) -> usize {
+    while at < bytes.len() && !sought(bytes[at]) {
+        at += 1;
+    }
+    at
 }
 
 fn split_by<'a>(

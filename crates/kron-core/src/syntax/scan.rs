@@ -4,7 +4,7 @@
 //! it is an error, except in a quoted string. After a mistake scanning goes on
 //! where the next modifier begins, so that one slip does not hide others.
 
-use super::piece::Piece;
+use super::piece::{Piece, find};
 use crate::error::{Code, DefinitionError, Span, quoted};
 use alloc::format;
 use alloc::vec::Vec;
@@ -83,9 +83,27 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// The first byte from `at` on that is sought, or the end.
-fn find(bytes: &[u8], at: usize, sought: impl Fn(u8) -> bool) -> usize {
-    bytes[at..].iter().position(|&byte| sought(byte)).map_or(bytes.len(), |length| at + length)
+/// Bytes of a modifier's name.
+const NAME: u8 = 1;
+/// Bytes that mean something between parentheses, or may be white space.
+const STOP: u8 = 2;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => NAME,
+            b'(' | b')' | b'"' | b'@' | b' ' | b'\t'..=b'\r' | 0x80.. => STOP,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+fn class(byte: u8) -> u8 {
+    CLASSES[usize::from(byte)]
 }
 
 /// Characters that can occur in a field; the rest is worth its own message,
@@ -121,7 +139,7 @@ fn unexpected(c: char, at: usize) -> DefinitionError {
 fn modifier<'a>(text: &'a str, at: usize, errors: &mut Vec<DefinitionError>) -> (Token<'a>, usize) {
     let bytes = text.as_bytes();
     let name_start = at + 1;
-    let name_end = find(bytes, name_start, |b| !(b.is_ascii_alphanumeric() || b == b'_'));
+    let name_end = find(bytes, name_start, |byte| class(byte) != NAME);
     let name = &text[name_start..name_end];
     let broken = |end: usize| Token::Modifier { name, span: Span::new(at, end), body: None };
     if bytes.get(name_end) != Some(&b'(') {
@@ -169,7 +187,7 @@ fn closing(text: &str, start: usize) -> Result<(usize, Option<usize>), (Definiti
     let (mut white, mut last_blank) = (None, None);
     let mut at = start;
     loop {
-        at = find(bytes, at, |byte| STOPS[usize::from(byte)]);
+        at = find(bytes, at, |byte| class(byte) == STOP);
         match bytes.get(at) {
             None => return Err((unclosed(start - 1, "parenthesis", "`)`"), at)),
             Some(b')') => return Ok((at, white)),
@@ -195,18 +213,6 @@ fn closing(text: &str, start: usize) -> Result<(usize, Option<usize>), (Definiti
         at += 1;
     }
 }
-
-/// What means something between parentheses, or may be white space.
-const STOPS: [bool; 256] = {
-    let mut stops = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        stops[byte] =
-            matches!(byte as u8, b'(' | b')' | b'"' | b'@' | b' ' | b'\t'..=b'\r' | 0x80..);
-        byte += 1;
-    }
-    stops
-};
 
 /// Where the string whose opening quote is at `at` has its closing one.
 pub(super) fn quote_end(bytes: &[u8], at: usize) -> Option<usize> {
