@@ -50,10 +50,11 @@ impl Cron {
     }
 
     fn times_of_day(&self) -> Vec<i64> {
-        (0..DAY_MINUTES)
-            .filter(|time| {
-                self.hours >> (time / 60) & 1 == 1 && self.minutes >> (time % 60) & 1 == 1
-            })
-            .collect()
+        let mut times = Vec::with_capacity(self.times_per_day() as usize);
+        for hour in (0..24).filter(|hour| self.hours >> hour & 1 == 1) {
+            let minutes = (0..60).filter(|minute| self.minutes >> minute & 1 == 1);
+            times.extend(minutes.map(|minute| hour * 60 + minute));
+        }
+        times
     }
 }

@@ -11,7 +11,7 @@ pub(super) struct Piece<'a> {
     pub at: usize,
 }
 
-impl<'a> Piece<'a> {
+impl Piece<'_> {
     pub const fn end(self) -> usize {
         self.at + self.text.len()
     }
