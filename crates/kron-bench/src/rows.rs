@@ -70,7 +70,10 @@ pub fn rows() -> Vec<Row> {
             f64::NAN,
         ),
         rejections(),
-        parse(),
+        parse("parse-cron", "0 10 * * *"),
+        parse("parse-window", "0 10 * * * @win(after,2h)"),
+        parse("parse-weekdays-zone", "15 9 * * MON-FRI @tz(Europe/Paris)"),
+        parse("parse-full-line", FULL_LINE),
     ]
 }
 
@@ -168,13 +171,16 @@ fn rejections() -> Row {
     Row { name: "decide-64-rejected", target_nanos: 1500.0, contenders: vec![kron] }
 }
 
-fn parse() -> Row {
-    let schedule = "0 10 * * * @tz(Europe/Paris) @win(around,90m) @dist(skewLate,shape=2.5) \
-                    @seed(daily,salt=msgs) @only(dow=MON-FRI;between=08:00-20:00)";
+/// A line with all seven modifiers.
+const FULL_LINE: &str = "0 10 * * * @tz(Europe/Paris) @win(around,90m) \
+    @dist(skewLate,shape=2.5) @seed(daily,salt=msgs) @policy(concurrency=forbid,deadline=10m) \
+    @only(dow=MON-FRI;between=08:00-20:00) @avoid(hours=12;date=2026-12-25)";
+
+fn parse(name: &'static str, schedule: &'static str) -> Row {
     let mut zones = Zones::bundled();
     let kron = Contender::new("kron", move |at| {
         let job = Job::parse("/etc/krond.d/system.kron:backup", black_box(schedule), &mut zones);
         at + i64::from(job.is_ok())
     });
-    Row { name: "parse-full-line", target_nanos: f64::NAN, contenders: vec![kron] }
+    Row { name, target_nanos: f64::NAN, contenders: vec![kron] }
 }

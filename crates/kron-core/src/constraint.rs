@@ -34,10 +34,13 @@ impl MinuteSet {
 
     fn insert_run(&mut self, first: u16, last: u16) {
         let (first_word, last_word) = (usize::from(first / 64), usize::from(last / 64));
-        for (i, word) in self.0.iter_mut().enumerate().take(last_word + 1).skip(first_word) {
-            let from = if i == first_word { first % 64 } else { 0 };
-            let to = if i == last_word { last % 64 } else { 63 };
-            *word |= u64::MAX >> (63 - to) & u64::MAX << from;
+        let (from, to) = (u64::MAX << (first % 64), u64::MAX >> (63 - last % 64));
+        if first_word == last_word {
+            self.0[first_word] |= from & to;
+        } else {
+            self.0[first_word] |= from;
+            self.0[first_word + 1..last_word].fill(u64::MAX);
+            self.0[last_word] |= to;
         }
     }
 
@@ -49,24 +52,26 @@ impl MinuteSet {
         self.0 == [0; 23]
     }
 
-    fn hours(hours: u32) -> Self {
+    fn hours(mut hours: u32) -> Self {
         let mut set = Self::EMPTY;
-        for hour in (0..24).filter(|hour| hours >> hour & 1 == 1) {
-            set.insert(hour * 60, hour * 60 + 59);
+        while hours != 0 {
+            let first = hours.trailing_zeros();
+            let end = first + (hours >> first).trailing_ones();
+            set.insert_run(first as u16 * 60, end as u16 * 60 - 1);
+            hours = hours >> end << end;
         }
-        set
-    }
-
-    fn complement(&self) -> Self {
-        let mut set = Self(self.0.map(|word| !word));
-        // 1440 = 22 · 64 + 32
-        set.0[22] &= u64::from(u32::MAX);
         set
     }
 
     fn intersect(&mut self, other: &Self) {
         for (word, other) in self.0.iter_mut().zip(other.0) {
             *word &= other;
+        }
+    }
+
+    fn subtract(&mut self, other: &Self) {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word &= !other;
         }
     }
 
@@ -327,26 +332,20 @@ fn write_ranges(
 /// The constraints of a job: what it says, and what follows from it. A job
 /// without any, which is most of them, pays a pointer for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Constraints(Option<Box<Rules>>);
+pub struct Constraints(Option<Box<Allowed>>);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Rules {
-    only: Clauses,
-    avoid: Clauses,
-    allowed: Allowed,
-}
-
-/// The allowed seconds: a set of days and a set of minutes of any such day.
+/// The allowed seconds: a set of days and a set of minutes of any such day,
+/// with the clauses that they follow from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Allowed {
+    only: Clauses,
+    avoid: Clauses,
     pub minutes: MinuteSet,
     days_of_week: u8,
     days_of_month: u32,
     months: u16,
     /// Whether a date must be looked at at all, beyond its weekday.
     any_date: bool,
-    only_dates: Vec<RangeInclusive<i64>>,
-    avoid_dates: Vec<RangeInclusive<i64>>,
 }
 
 impl Constraints {
@@ -356,41 +355,44 @@ impl Constraints {
         if only.is_empty() && avoid.is_empty() {
             return Self::default();
         }
-        let mut minutes = MinuteSet::EMPTY.complement();
+        let mut minutes = MinuteSet::EMPTY;
+        minutes.insert_run(0, DAY_MINUTES - 1);
         if let Some(hours) = only.hours {
             minutes.intersect(&MinuteSet::hours(hours));
         }
         if !only.between.is_empty() {
             minutes.intersect(&only.between);
         }
-        minutes.intersect(&MinuteSet::hours(avoid.hours.unwrap_or_default()).complement());
-        minutes.intersect(&avoid.between.complement());
+        if let Some(hours) = avoid.hours {
+            minutes.subtract(&MinuteSet::hours(hours));
+        }
+        minutes.subtract(&avoid.between);
         let days_of_month =
             only.days_of_month.unwrap_or(u32::MAX) & !avoid.days_of_month.unwrap_or_default();
         let months = only.months.unwrap_or(u16::MAX) & !avoid.months.unwrap_or_default();
-        let allowed = Allowed {
+        let days_of_week =
+            only.days_of_week.unwrap_or(0x7F) & !avoid.days_of_week.unwrap_or_default();
+        Self(Some(Box::new(Allowed {
+            only,
+            avoid,
             minutes,
-            days_of_week: only.days_of_week.unwrap_or(0x7F)
-                & !avoid.days_of_week.unwrap_or_default(),
+            days_of_week,
             days_of_month,
             months,
             any_date: days_of_month == u32::MAX && months == u16::MAX,
-            only_dates: only.dates.clone(),
-            avoid_dates: avoid.dates.clone(),
-        };
-        Self(Some(Box::new(Rules { only, avoid, allowed })))
+        })))
     }
 
     /// What `only` names.
     #[must_use]
     pub fn only(&self) -> &Clauses {
-        self.0.as_ref().map_or(&NO_CLAUSES, |rules| &rules.only)
+        self.0.as_ref().map_or(&NO_CLAUSES, |allowed| &allowed.only)
     }
 
     /// What `avoid` names.
     #[must_use]
     pub fn avoid(&self) -> &Clauses {
-        self.0.as_ref().map_or(&NO_CLAUSES, |rules| &rules.avoid)
+        self.0.as_ref().map_or(&NO_CLAUSES, |allowed| &allowed.avoid)
     }
 
     /// Whether every second is allowed.
@@ -400,7 +402,7 @@ impl Constraints {
     }
 
     pub(crate) fn allowed(&self) -> Option<&Allowed> {
-        self.0.as_ref().map(|rules| &rules.allowed)
+        self.0.as_deref()
     }
 
     /// The clause that forbids a local second, if any; `only` is asked first.
@@ -452,8 +454,8 @@ impl Allowed {
                 return false;
             }
         }
-        (self.only_dates.is_empty() || contains(&self.only_dates, day))
-            && !contains(&self.avoid_dates, day)
+        let (only, avoid) = (&self.only.dates, &self.avoid.dates);
+        (only.is_empty() || contains(only, day)) && !contains(avoid, day)
     }
 
     /// Whether a local second is allowed.

@@ -63,8 +63,8 @@ impl Job {
         let zone = match &draft.zone {
             None => Some(zones.utc()),
             Some(name) => zones
-                .get(&name.value)
-                .map_err(|error| draft.errors.push(unknown_zone(&name.value, name.span, error)))
+                .get(name.value)
+                .map_err(|error| draft.errors.push(unknown_zone(name.value, name.span, error)))
                 .ok(),
         };
         match (draft.spec.take(), zone, identity) {

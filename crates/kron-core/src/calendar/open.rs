@@ -18,20 +18,30 @@ impl Cron {
     /// away, give or take one.
     pub(crate) fn exceeds_open_windows(&self, window: Duration, limit: usize) -> bool {
         let window_minutes = (window.as_secs() / 60) as i64;
-        let per_day = self.times_per_day() as usize;
-        // The usual case, settled without looking at a calendar.
+        // The usual cases, settled without looking at a calendar.
+        let touched_hours = (window_minutes / 60 + 2) as usize;
         let touched_days = (window_minutes / DAY_MINUTES + 2) as usize;
-        if per_day * touched_days <= limit {
+        let per_hour = self.minutes.count_ones() as usize;
+        let per_day = self.times_per_day() as usize;
+        if per_day * touched_days <= limit || per_hour * touched_hours <= limit {
             return false;
         }
         let times = self.times_of_day();
-        let days = self.matching_days(YEARS);
         let (whole, rest) = (limit / per_day, limit % per_day);
         // Least distance within the day, for times that need no extra day…
         let near = (0..per_day - rest).map(|i| times[i + rest] - times[i]).min();
         // …and for those that do.
         let far = (per_day - rest..per_day).map(|i| times[i + rest - per_day] - times[i]).min();
-        [(whole, near), (whole + 1, far)].into_iter().any(|(apart, least)| {
+        // Matching days are a day apart or more.
+        let possible = |&(apart, least): &(usize, Option<i64>)| {
+            least.is_some_and(|least| apart as i64 * DAY_MINUTES + least <= window_minutes)
+        };
+        let cases = [(whole, near), (whole + 1, far)];
+        if !cases.iter().any(possible) {
+            return false;
+        }
+        let days = self.matching_days(YEARS);
+        cases.into_iter().any(|(apart, least)| {
             let Some(least) = least else { return false };
             let shortest =
                 (0..days.len().saturating_sub(apart)).map(|i| days[i + apart] - days[i]).min();
@@ -40,10 +50,11 @@ impl Cron {
     }
 
     fn times_of_day(&self) -> Vec<i64> {
-        (0..DAY_MINUTES)
-            .filter(|time| {
-                self.hours >> (time / 60) & 1 == 1 && self.minutes >> (time % 60) & 1 == 1
-            })
-            .collect()
+        let mut times = Vec::with_capacity(self.times_per_day() as usize);
+        for hour in (0..24).filter(|hour| self.hours >> hour & 1 == 1) {
+            let minutes = (0..60).filter(|minute| self.minutes >> minute & 1 == 1);
+            times.extend(minutes.map(|minute| hour * 60 + minute));
+        }
+        times
     }
 }

@@ -1,6 +1,7 @@
 //! The five cron fields.
 
 use super::names::{MONTHS, WEEKDAYS};
+use super::piece::Piece;
 use crate::bounds::{Bounds, DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH};
 use crate::calendar::{Cron, Stars};
 use crate::error::{Code, DefinitionError, Span, quoted};
@@ -36,29 +37,38 @@ impl Field {
     }
 
     /// A single value, a number or a name.
-    pub fn value(&self, text: &str, at: usize) -> Result<u8, DefinitionError> {
-        let span = Span::new(at, at + text.len());
-        let what = self.bounds.what;
+    pub fn value(&self, piece: Piece<'_>) -> Result<u8, DefinitionError> {
+        let value = match number(piece.text) {
+            Some(number) => Some(number).filter(|&number| self.bounds.contains(number)),
+            None => self.named(piece.text),
+        };
+        value.ok_or_else(|| self.not_a_value(piece))
+    }
+
+    /// The value with a name, which has three letters in any case.
+    fn named(&self, text: &str) -> Option<u8> {
+        let name = <[u8; 3]>::try_from(text.as_bytes()).ok()?.map(|b| b.to_ascii_uppercase());
+        let i = self.names.iter().position(|known| known.as_bytes() == name)?;
+        Some(self.bounds.min + i as u8)
+    }
+
+    #[cold]
+    fn not_a_value(&self, piece: Piece<'_>) -> DefinitionError {
+        let (what, text) = (self.bounds.what, piece.text);
         let error = |code, message: String| {
-            DefinitionError::configuration(code, span, message).found(text).expect(self.accepted())
+            DefinitionError::configuration(code, piece.span(), message)
+                .found(text)
+                .expect(self.accepted())
         };
         if text.is_empty() {
-            return Err(error(Code::InvalidField, format!("a {what} is missing here")));
+            error(Code::InvalidField, format!("a {what} is missing here"))
+        } else if number(text).is_some() {
+            error(Code::OutOfRange, format!("{what} {} is out of range", quoted(text)))
+                .hint_if(self.range_hint(text))
+        } else {
+            error(Code::InvalidField, format!("{} is not a {what}", quoted(text)))
+                .hint_if(self.word_hint(text))
         }
-        if text.bytes().all(|b| b.is_ascii_digit()) {
-            // Anything too long for a number is out of range as well.
-            let value = text.parse::<u8>().ok().filter(|&value| self.bounds.contains(value));
-            return value.ok_or_else(|| {
-                error(Code::OutOfRange, format!("{what} {} is out of range", quoted(text)))
-                    .hint_if(self.range_hint(text))
-            });
-        }
-        let named = self.names.iter().position(|name| name.eq_ignore_ascii_case(text));
-        if let Some(i) = named {
-            return Ok(self.bounds.min + i as u8);
-        }
-        Err(error(Code::InvalidField, format!("{} is not a {what}", quoted(text)))
-            .hint_if(self.word_hint(text)))
     }
 
     fn range_hint(&self, text: &str) -> Option<String> {
@@ -110,55 +120,50 @@ impl Field {
     }
 
     /// One item of a list: `*`, `*/s`, `n`, `n-m`, `n-m/s`.
-    fn item(&self, text: &str, at: usize) -> Result<u64, DefinitionError> {
-        let (range, step) = match text.split_once('/') {
-            Some((range, step)) => (range, Some((step, at + range.len() + 1))),
-            None => (text, None),
+    fn item(&self, item: Piece<'_>) -> Result<u64, DefinitionError> {
+        let (range, step) = match item.cut(b'/') {
+            Some((range, step)) => (range, Some(step)),
+            None => (item, None),
         };
-        let (first, last) = if range == "*" {
+        let (first, last) = if range.text == "*" {
             (self.bounds.min, self.bounds.max)
         } else {
-            let (first, last) = self.range(range, at)?;
-            if step.is_some() && !range.contains('-') {
-                return Err(self.step_on_a_number(text, range, at));
+            let (first, last, single) = self.range(range)?;
+            if step.is_some() && single {
+                return Err(self.step_on_a_number(item, range));
             }
             (first, last)
         };
-        let step = match step {
-            Some((step, at)) => self.step(step, at, last - first)?,
-            None => 1,
-        };
-        Ok((first..=last).step_by(step.into()).fold(0, |set, value| set | 1 << value))
-    }
-
-    fn range(&self, text: &str, at: usize) -> Result<(u8, u8), DefinitionError> {
-        let Some((first_text, last_text)) = text.split_once('-') else {
-            let value = self.value(text, at)?;
-            return Ok((value, value));
-        };
-        let first = self.value(first_text, at)?;
-        let last = self.value(last_text, at + first_text.len() + 1)?;
-        if first > last {
-            let span = Span::new(at, at + text.len());
-            let named = !first_text.starts_with(|c: char| c.is_ascii_digit());
-            let message = format!("{} range {} runs backward", self.bounds.what, quoted(text));
-            return Err(DefinitionError::configuration(Code::ReversedRange, span, message)
-                .found(text)
-                .expect("a range from low to high")
-                .hint(format!(
-                    "ranges don't wrap; write `{}`",
-                    self.unwrapped(first, last, named)
-                )));
+        match step {
+            Some(step) => Ok(every(first, last, self.step(step, last - first)?)),
+            None => Ok(run(first, last)),
         }
-        Ok((first, last))
     }
 
-    fn step_on_a_number(&self, text: &str, range: &str, at: usize) -> DefinitionError {
-        let span = Span::new(at, at + text.len());
+    /// First and last value of `n` or `n-m`, and whether it is the former.
+    fn range(&self, range: Piece<'_>) -> Result<(u8, u8, bool), DefinitionError> {
+        let Some((first_text, last_text)) = range.cut(b'-') else {
+            let value = self.value(range)?;
+            return Ok((value, value, true));
+        };
+        let (first, last) = (self.value(first_text)?, self.value(last_text)?);
+        if first <= last {
+            return Ok((first, last, false));
+        }
+        let named = !first_text.text.starts_with(|c: char| c.is_ascii_digit());
+        let message = format!("{} range {} runs backward", self.bounds.what, quoted(range.text));
+        Err(DefinitionError::configuration(Code::ReversedRange, range.span(), message)
+            .found(range.text)
+            .expect("a range from low to high")
+            .hint(format!("ranges don't wrap; write `{}`", self.unwrapped(first, last, named))))
+    }
+
+    fn step_on_a_number(&self, item: Piece<'_>, range: Piece<'_>) -> DefinitionError {
+        let (text, range) = (item.text, range.text);
         let step = &text[range.len() + 1..];
         DefinitionError::configuration(
             Code::InvalidStep,
-            span,
+            item.span(),
             format!("{} is a step on a single {}", quoted(text), self.bounds.what),
         )
         .found(text)
@@ -166,20 +171,18 @@ impl Field {
         .hint(format!("write `{range}-{}/{step}`", self.bounds.max))
     }
 
-    fn step(&self, text: &str, at: usize, width: u8) -> Result<u8, DefinitionError> {
-        let span = Span::new(at, at + text.len());
+    fn step(&self, step: Piece<'_>, width: u8) -> Result<u8, DefinitionError> {
+        let text = step.text;
         let error = |message: String| {
-            DefinitionError::configuration(Code::InvalidStep, span, message)
+            DefinitionError::configuration(Code::InvalidStep, step.span(), message)
                 .found(text)
                 .expect(format!("a step of 1-{}", width.max(1)))
         };
-        if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(error(format!("{} is not a step", quoted(text))));
-        }
-        match text.parse::<u32>() {
-            Ok(0) => Err(error("a step of `0` never advances".into())),
-            Ok(step) if step == 1 || step <= width.into() => Ok(step as u8),
-            _ => Err(error(format!(
+        match number(text) {
+            None => Err(error(format!("{} is not a step", quoted(text)))),
+            Some(0) => Err(error("a step of `0` never advances".into())),
+            Some(step) if step == 1 || step <= width => Ok(step),
+            Some(_) => Err(error(format!(
                 "step {} is larger than the {} range it steps over",
                 quoted(text),
                 self.bounds.what
@@ -189,29 +192,52 @@ impl Field {
     }
 
     /// The whole field: a set, and whether its text begins with `*`.
-    fn parse(&self, text: &str, at: usize, errors: &mut Vec<DefinitionError>) -> (u64, bool) {
+    fn parse(&self, field: Piece<'_>, errors: &mut Vec<DefinitionError>) -> (u64, bool) {
+        if field.text == "*" {
+            return (run(self.bounds.min, self.bounds.max), true);
+        }
         let mut set = 0;
-        let mut start = at;
-        for item in text.split(',') {
-            match self.item(item, start) {
+        for item in field.split(b',') {
+            match self.item(item) {
                 Ok(values) => set |= values,
                 Err(error) => errors.push(error),
             }
-            start += item.len() + 1;
         }
-        (set, text.starts_with('*'))
+        (set, field.text.starts_with('*'))
     }
 }
 
+/// A number without sign; one too large for the type is the largest, which no
+/// field and no step accepts either.
+fn number(text: &str) -> Option<u8> {
+    if text.is_empty() {
+        return None;
+    }
+    text.bytes().try_fold(0_u8, |sum, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        (digit < 10).then(|| sum.saturating_mul(10).saturating_add(digit))
+    })
+}
+
+/// The set of all values from `first` to `last`.
+pub(super) const fn run(first: u8, last: u8) -> u64 {
+    (2 << last) - (1 << first)
+}
+
+/// The set of every `step`-th value from `first` to `last`.
+pub(super) fn every(first: u8, last: u8, step: u8) -> u64 {
+    if step == 1 {
+        return run(first, last);
+    }
+    (first..=last).step_by(step.into()).fold(0, |set, value| set | 1 << value)
+}
+
 /// The five fields, each with its place. Nothing if any has an error.
-pub(super) fn parse(
-    fields: &[(&str, usize); 5],
-    errors: &mut Vec<DefinitionError>,
-) -> Option<Cron> {
+pub(super) fn parse(fields: &[Piece<'_>; 5], errors: &mut Vec<DefinitionError>) -> Option<Cron> {
     let errors_before = errors.len();
     let mut sets = [(0, false); 5];
-    for ((set, field), &(text, at)) in sets.iter_mut().zip(&Field::ALL).zip(fields) {
-        *set = field.parse(text, at, errors);
+    for ((set, field), &piece) in sets.iter_mut().zip(&Field::ALL).zip(fields) {
+        *set = field.parse(piece, errors);
     }
     if errors.len() > errors_before {
         return None;
@@ -233,14 +259,14 @@ pub(super) fn parse(
     if cron.can_match() {
         return Some(cron);
     }
-    let (first, last) = (fields[2].1, fields[3].1 + fields[3].0.len());
+    let [_, _, day, month, _] = fields;
     errors.push(
         DefinitionError::configuration(
             Code::NeverMatches,
-            Span::new(first, last),
+            Span::new(day.at, month.end()),
             "this day and month never occur together".into(),
         )
-        .found(format!("{} {}", fields[2].0, fields[3].0))
+        .found(format!("{} {}", day.text, month.text))
         .expect("a day that at least one of the months has")
         .hint("no year has such a date, so the job would never run"),
     );

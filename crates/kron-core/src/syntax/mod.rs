@@ -7,6 +7,7 @@
 //! | file | reads |
 //! |---|---|
 //! | `scan` | tokens: fields, modifiers, parentheses, quotes |
+//! | `piece` | parts of a token, each with its place |
 //! | `cron` | the five fields |
 //! | `modifier` | `@tz @win @dist @seed @policy` |
 //! | `clause` | `@only @avoid` |
@@ -16,6 +17,7 @@ mod clause;
 mod cron;
 mod modifier;
 pub(crate) mod names;
+mod piece;
 pub(crate) mod print;
 mod scan;
 
@@ -23,7 +25,7 @@ pub use print::Schedule;
 
 use crate::bounds::{OPEN_WINDOWS, SCHEDULE_BYTES};
 use crate::calendar::Cron;
-use crate::constraint::{Clauses, Constraints};
+use crate::constraint::Constraints;
 use crate::distribution::Distribution;
 use crate::error::{Code, DefinitionError, DefinitionErrors, Span, quoted};
 use crate::policy::PolicySpec;
@@ -35,8 +37,9 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use modifier::Modifier;
-use scan::Token;
+use modifier::{Argument, Modifier};
+use piece::Piece;
+use scan::{Scanner, Token};
 
 /// A value and where it stands in the source.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,7 +79,11 @@ impl Spec {
     pub fn parse(text: &str) -> Result<Self, DefinitionErrors> {
         let mut draft = Draft::parse(text);
         match draft.spec.take() {
-            Some(spec) if draft.errors.is_empty() => Ok(spec),
+            Some(spec) if draft.errors.is_empty() => {
+                let boxed =
+                    |zone: Spanned<&str>| Spanned { value: zone.value.into(), span: zone.span };
+                Ok(Self { zone: draft.zone.map(boxed), ..spec })
+            }
             _ => Err(draft.into_errors()),
         }
     }
@@ -136,16 +143,16 @@ impl Spec {
 }
 
 /// What could be read of a line, and what is wrong with it.
-pub(crate) struct Draft {
-    /// Present if nothing is wrong.
+pub(crate) struct Draft<'a> {
+    /// Present if nothing is wrong; without its zone.
     pub spec: Option<Spec>,
     /// The zone, even if something else is wrong.
-    pub zone: Option<Spanned<Box<str>>>,
+    pub zone: Option<Spanned<&'a str>>,
     pub errors: Vec<DefinitionError>,
 }
 
-impl Draft {
-    pub fn parse(text: &str) -> Self {
+impl<'a> Draft<'a> {
+    pub fn parse(text: &'a str) -> Self {
         let mut errors = Vec::new();
         if !SCHEDULE_BYTES.contains(text.len()) && !text.is_empty() {
             errors.push(
@@ -158,12 +165,11 @@ impl Draft {
             );
             return Self { spec: None, zone: None, errors };
         }
-        let tokens = scan::tokens(text, &mut errors);
-        let fields = tokens.iter().take_while(|token| matches!(token, Token::Word { .. })).count();
-        let (fields, modifiers) = tokens.split_at(fields);
-        let cron = read_cron(text, fields, modifiers.first(), &mut errors);
-        let parts = read_modifiers(text, modifiers, &mut errors);
-        let zone = parts.zone.clone();
+        let mut scanner = Scanner::new(text);
+        let (fields, next) = Fields::read(&mut scanner, &mut errors);
+        let cron = fields.cron(text, next.as_ref(), &mut errors);
+        let modifiers = Modifiers::read(text, next, &mut scanner, &mut errors);
+        let (zone, parts) = modifiers.parts(&mut errors);
         if let (Some(cron), Some(window)) = (&cron, &parts.window) {
             check_open_windows(cron, window, &mut errors);
         }
@@ -185,15 +191,14 @@ impl Draft {
     }
 }
 
-/// What the modifiers gave; each defaulted where absent, `None` where invalid.
+/// What the modifiers but `@tz` gave; each defaulted where absent, `None` where
+/// invalid.
 struct Parts {
-    zone: Option<Spanned<Box<str>>>,
     window: Option<Spanned<WindowSpec>>,
     distribution: Option<Spanned<Distribution>>,
     seed: Option<(SeedStrategy, Box<str>)>,
     policy: Option<PolicySpec>,
-    only: Option<Clauses>,
-    avoid: Option<Clauses>,
+    constraints: Option<Constraints>,
 }
 
 impl Parts {
@@ -201,149 +206,171 @@ impl Parts {
         let (seed_strategy, salt) = self.seed?;
         Some(Spec {
             cron,
-            zone: self.zone,
+            zone: None,
             window: self.window?,
             distribution: self.distribution?,
             seed_strategy,
             salt,
             policy: self.policy?,
-            constraints: Constraints::new(self.only?, self.avoid?),
+            constraints: self.constraints?,
         })
     }
 }
 
-fn read_cron(
-    text: &str,
-    fields: &[Token<'_>],
-    next: Option<&Token<'_>>,
-    errors: &mut Vec<DefinitionError>,
-) -> Option<Spanned<Cron>> {
-    let words: Vec<(&str, usize)> = fields
-        .iter()
-        .filter_map(|token| match token {
-            Token::Word { text, at } => Some((*text, *at)),
-            Token::Modifier { .. } => None,
-        })
-        .collect();
-    let end = words.last().map_or(0, |(word, at)| at + word.len());
-    let Ok(five) = <&[(&str, usize); 5]>::try_from(words.as_slice()) else {
-        errors.push(wrong_field_count(text, &words, next, end));
-        return None;
-    };
-    let span = Span::new(five[0].1, end);
-    cron::parse(five, errors).map(|value| Spanned { value, span })
-}
-
-fn wrong_field_count(
-    text: &str,
-    words: &[(&str, usize)],
-    next: Option<&Token<'_>>,
+/// The words before the first modifier: cron fields, if there are five.
+struct Fields<'a> {
+    /// The fields, and the first word too many.
+    words: [Piece<'a>; 6],
+    count: usize,
+    /// Where the last word ends.
     end: usize,
-) -> DefinitionError {
-    const EXPECTED: &str = "minute hour day-of-month month day-of-week";
-    if let (true, Some(Token::Modifier { name, span, .. })) = (words.is_empty(), next) {
-        let macros = ["yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly"];
-        let fields = ["0 0 1 1 *", "0 0 1 1 *", "0 0 1 * *", "0 0 * * SUN"];
-        let fields = fields.into_iter().chain(["0 0 * * *", "0 0 * * *", "0 * * * *"]);
-        let known = macros.into_iter().zip(fields).find(|(known, _)| known == name);
-        let hint = match (known, *name) {
-            (Some((_, fields)), _) => Some(format!("write `{fields}`")),
-            (None, "reboot") => Some("Kron schedules times; it has no start-up event".into()),
-            (None, "every") => Some("write a step, such as `*/15 * * * *`".into()),
-            (None, _) => None,
-        };
-        if hint.is_some() {
-            return DefinitionError::configuration(
-                Code::Macro,
-                *span,
-                format!("macro {} is not accepted", quoted(span.slice(text))),
-            )
-            .found(span.slice(text))
-            .expect(format!("five fields: {EXPECTED}"))
-            .hint_if(hint);
-        }
-    }
-    let count = words.len();
-    let span = match words.get(5) {
-        Some((_, at)) => Span::new(*at, end),
-        None => Span::new(end, end),
-    };
-    let hint = match (words.get(5), count) {
-        (Some((extra, _)), _) if extra.contains('(') => {
-            Some(format!("modifiers begin with `@`: `@{extra}`"))
-        }
-        (Some(_), 6) => Some("there is no seconds or year field".into()),
-        _ => None,
-    };
-    let message = match count {
-        0 => "no cron fields".to_string(),
-        1 => "one cron field, but there must be five".to_string(),
-        _ => format!("{count} cron fields, but there must be five"),
-    };
-    DefinitionError::configuration(Code::FieldCount, span, message)
-        .found(span.slice(text))
-        .expect(EXPECTED)
-        .hint_if(hint)
 }
 
-fn read_modifiers(text: &str, tokens: &[Token<'_>], errors: &mut Vec<DefinitionError>) -> Parts {
-    let mut seen: [Option<&Token<'_>>; 7] = [None; 7];
-    for token in tokens {
-        let (name, span) = match token {
-            Token::Word { text: word, at } => {
-                errors.push(stray_word(word, *at));
-                continue;
+impl<'a> Fields<'a> {
+    /// Reads words up to a modifier; returns that, too.
+    fn read(
+        scanner: &mut Scanner<'a>,
+        errors: &mut Vec<DefinitionError>,
+    ) -> (Self, Option<Token<'a>>) {
+        let mut fields = Self { words: [Piece { text: "", at: 0 }; 6], count: 0, end: 0 };
+        loop {
+            match scanner.next(errors) {
+                Some(Token::Word(word)) => {
+                    if let Some(slot) = fields.words.get_mut(fields.count) {
+                        *slot = word;
+                    }
+                    fields.count += 1;
+                    fields.end = word.end();
+                }
+                next => return (fields, next),
             }
-            Token::Modifier { name, span, .. } => (*name, *span),
-        };
-        let Some(modifier) = Modifier::ALL.into_iter().find(|known| known.as_str() == name) else {
-            errors.push(unknown_modifier(name, span));
-            continue;
-        };
-        let slot = &mut seen[modifier as usize];
-        if slot.is_some() {
-            let message = format!("modifier `@{name}` is given twice");
-            errors.push(
-                DefinitionError::configuration(Code::DuplicateModifier, span, message)
-                    .found(span.slice(text))
-                    .expect(format!("`@{name}` at most once")),
-            );
-            continue;
         }
-        *slot = Some(token);
     }
-    let mut arguments = |modifier: Modifier| {
-        seen[modifier as usize].map(|token| modifier::arguments(token, modifier, errors))
-    };
-    let zone = arguments(Modifier::Tz);
-    let window = arguments(Modifier::Win);
-    let distribution = arguments(Modifier::Dist);
-    let seed = arguments(Modifier::Seed);
-    let policy = arguments(Modifier::Policy);
-    let only = arguments(Modifier::Only);
-    let avoid = arguments(Modifier::Avoid);
 
-    let window = modifier::window(window, errors);
-    let stated = window.as_ref().map(|window| window.value);
-    Parts {
-        zone: modifier::zone(zone, errors),
-        distribution: modifier::distribution(distribution, stated, errors),
-        window,
-        seed: modifier::seed(seed, errors),
-        policy: modifier::policy(policy, errors),
-        only: clause::clauses(only, errors),
-        avoid: clause::clauses(avoid, errors),
+    fn cron(
+        &self,
+        text: &str,
+        next: Option<&Token<'_>>,
+        errors: &mut Vec<DefinitionError>,
+    ) -> Option<Spanned<Cron>> {
+        let [five @ .., _] = &self.words;
+        if self.count != five.len() {
+            errors.push(self.wrong_count(text, next));
+            return None;
+        }
+        let span = Span::new(five[0].at, self.end);
+        cron::parse(five, errors).map(|value| Spanned { value, span })
+    }
+
+    #[cold]
+    fn wrong_count(&self, text: &str, next: Option<&Token<'_>>) -> DefinitionError {
+        const EXPECTED: &str = "minute hour day-of-month month day-of-week";
+        if let (0, Some(Token::Modifier { name, span, .. })) = (self.count, next) {
+            let macros = ["yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly"];
+            let fields = ["0 0 1 1 *", "0 0 1 1 *", "0 0 1 * *", "0 0 * * SUN"];
+            let fields = fields.into_iter().chain(["0 0 * * *", "0 0 * * *", "0 * * * *"]);
+            let known = macros.into_iter().zip(fields).find(|(known, _)| known == name);
+            let hint = match (known, *name) {
+                (Some((_, fields)), _) => Some(format!("write `{fields}`")),
+                (None, "reboot") => Some("Kron schedules times; it has no start-up event".into()),
+                (None, "every") => Some("write a step, such as `*/15 * * * *`".into()),
+                (None, _) => None,
+            };
+            if hint.is_some() {
+                return DefinitionError::configuration(
+                    Code::Macro,
+                    *span,
+                    format!("macro {} is not accepted", quoted(span.slice(text))),
+                )
+                .found(span.slice(text))
+                .expect(format!("five fields: {EXPECTED}"))
+                .hint_if(hint);
+            }
+        }
+        let [.., extra] = self.words;
+        let start = if self.count > 5 { extra.at } else { self.end };
+        let span = Span::new(start, self.end);
+        let hint = match self.count {
+            6.. if extra.text.contains('(') => {
+                Some(format!("modifiers begin with `@`: `@{}`", extra.text))
+            }
+            6 => Some("there is no seconds or year field".into()),
+            _ => None,
+        };
+        let message = match self.count {
+            0 => "no cron fields".to_string(),
+            1 => "one cron field, but there must be five".to_string(),
+            count => format!("{count} cron fields, but there must be five"),
+        };
+        DefinitionError::configuration(Code::FieldCount, span, message)
+            .found(span.slice(text))
+            .expect(EXPECTED)
+            .hint_if(hint)
     }
 }
 
-fn stray_word(word: &str, at: usize) -> DefinitionError {
-    let span = Span::new(at, at + word.len());
-    let message = format!("unexpected {} after the modifiers", quoted(word));
-    DefinitionError::configuration(Code::UnexpectedCharacter, span, message)
-        .found(word)
+/// The arguments of each modifier, in the order of [`Modifier::ALL`].
+struct Modifiers<'a>([Option<Argument<'a>>; 7]);
+
+impl<'a> Modifiers<'a> {
+    /// Reads the rest of a line, `next` first.
+    fn read(
+        text: &str,
+        mut next: Option<Token<'a>>,
+        scanner: &mut Scanner<'a>,
+        errors: &mut Vec<DefinitionError>,
+    ) -> Self {
+        let mut given = [None; 7];
+        while let Some(token) = next {
+            match token {
+                Token::Word(word) => errors.push(stray_word(word)),
+                Token::Modifier { name, span, body } => match Modifier::named(name) {
+                    None => errors.push(unknown_modifier(name, span)),
+                    Some(modifier) => match &mut given[modifier as usize] {
+                        Some(_) => errors.push(given_twice(name, span, text)),
+                        slot => *slot = Some(modifier.argument(span, body, errors)),
+                    },
+                },
+            }
+            next = scanner.next(errors);
+        }
+        Self(given)
+    }
+
+    /// What they say: the zone, and the rest.
+    fn parts(self, errors: &mut Vec<DefinitionError>) -> (Option<Spanned<&'a str>>, Parts) {
+        let [zone, window, distribution, seed, policy, only, avoid] = self.0;
+        let zone = zone.flatten().map(|name| Spanned { value: name.text, span: name.span() });
+        let window = modifier::window(window, errors);
+        let stated = window.as_ref().map(|window| window.value);
+        let parts = Parts {
+            distribution: modifier::distribution(distribution, stated, errors),
+            window,
+            seed: modifier::seed(seed, errors),
+            policy: modifier::policy(policy, errors),
+            constraints: clause::constraints(only, avoid, errors),
+        };
+        (zone, parts)
+    }
+}
+
+#[cold]
+fn given_twice(name: &str, span: Span, text: &str) -> DefinitionError {
+    let message = format!("modifier `@{name}` is given twice");
+    DefinitionError::configuration(Code::DuplicateModifier, span, message)
+        .found(span.slice(text))
+        .expect(format!("`@{name}` at most once"))
+}
+
+#[cold]
+fn stray_word(word: Piece<'_>) -> DefinitionError {
+    let message = format!("unexpected {} after the modifiers", quoted(word.text));
+    DefinitionError::configuration(Code::UnexpectedCharacter, word.span(), message)
+        .found(word.text)
         .expect("a modifier such as `@win(after,1h)`, or the end")
 }
 
+#[cold]
 fn unknown_modifier(name: &str, span: Span) -> DefinitionError {
     let names = Modifier::ALL.map(Modifier::as_str);
     let synonym = match name {

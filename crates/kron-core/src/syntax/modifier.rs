@@ -1,7 +1,7 @@
 //! `@tz`, `@win`, `@dist`, `@seed` and `@policy`.
 
 use super::Spanned;
-use super::scan::{Body, Token};
+use super::piece::Piece;
 use crate::bounds::{Bounds, LAMBDA, SALT_BYTES, SHAPE, SIGMA, WINDOW};
 use crate::distribution::{Anchor, DEFAULT_LAMBDA, DEFAULT_SHAPE, Direction, Distribution};
 use crate::error::{Code, DefinitionError, Span, quoted};
@@ -10,6 +10,7 @@ use crate::seed::SeedStrategy;
 use crate::suggest::nearest;
 use crate::time::duration::{self, DurationErrorKind, Pretty};
 use crate::window::{Mode, WindowSpec};
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -44,6 +45,31 @@ impl Modifier {
         }
     }
 
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.as_str() == name)
+    }
+
+    /// The body of a modifier; missing or empty parentheses are an error.
+    pub fn argument<'a>(
+        self,
+        span: Span,
+        body: Option<Piece<'a>>,
+        errors: &mut Vec<DefinitionError>,
+    ) -> Argument<'a> {
+        let (at, message) = match body {
+            Some(body) if !body.text.is_empty() => return Some(body),
+            Some(_) => (Span::new(span.end - 2, span.end), "empty parentheses".into()),
+            // A broken body has been reported by the scanner already.
+            None if errors.iter().any(|error| covers(span, error.span())) => return None,
+            None => (span, format!("`@{}` needs its argument in parentheses", self.as_str())),
+        };
+        errors.push(
+            DefinitionError::configuration(Code::MissingArgument, at, message)
+                .expect(self.example()),
+        );
+        None
+    }
+
     /// An example that is always accepted.
     const fn example(self) -> &'static str {
         match self {
@@ -58,79 +84,12 @@ impl Modifier {
     }
 }
 
+fn covers(outer: Span, inner: Span) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
 /// The body of a modifier, or nothing after an error.
-pub(super) type Argument<'a> = Option<Body<'a>>;
-
-/// The body of a modifier's token; missing or empty parentheses are an error.
-pub(super) fn arguments<'a>(
-    token: &Token<'a>,
-    modifier: Modifier,
-    errors: &mut Vec<DefinitionError>,
-) -> Argument<'a> {
-    let Token::Modifier { span, body, .. } = token else { return None };
-    let (body, message) = match body {
-        Some(body) if !body.text.is_empty() => return Some(*body),
-        Some(_) => (true, "empty parentheses".to_string()),
-        None => (false, format!("`@{}` needs its argument in parentheses", modifier.as_str())),
-    };
-    // A broken body has been reported by the scanner already.
-    let already = errors.iter().any(|e| span.start <= e.span().start && e.span().end <= span.end);
-    if body || !already {
-        let at = if body { Span::new(span.end - 2, span.end) } else { *span };
-        errors.push(
-            DefinitionError::configuration(Code::MissingArgument, at, message)
-                .expect(modifier.example()),
-        );
-    }
-    None
-}
-
-pub(super) fn zone(
-    argument: Option<Argument<'_>>,
-    _errors: &mut Vec<DefinitionError>,
-) -> Option<Spanned<Box<str>>> {
-    let body = argument??;
-    Some(Spanned { value: body.text.into(), span: body.span() })
-}
-
-/// A piece of a body between commas.
-#[derive(Clone, Copy)]
-struct Piece<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl Piece<'_> {
-    fn span(&self) -> Span {
-        Span::new(self.at, self.at + self.text.len())
-    }
-
-    /// Key and value around the first `=`.
-    fn pair(&self) -> Option<(Self, Self)> {
-        let (key, value) = self.text.split_once('=')?;
-        Some((Piece { text: key, at: self.at }, Piece { text: value, at: self.at + key.len() + 1 }))
-    }
-}
-
-/// Splits a body at the commas outside quotes.
-fn pieces(body: Body<'_>) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
-    let (mut quoted, mut escaped, mut start) = (false, false, 0);
-    for (i, c) in body.text.char_indices() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
-            ',' if !quoted => {
-                pieces.push(Piece { text: &body.text[start..i], at: body.at + start });
-                start = i + 1;
-            }
-            _ => {}
-        }
-    }
-    pieces.push(Piece { text: &body.text[start..], at: body.at + start });
-    pieces
-}
+pub(super) type Argument<'a> = Option<Piece<'a>>;
 
 fn one_of<T: Copy>(
     piece: Piece<'_>,
@@ -245,22 +204,23 @@ pub(super) fn window(
         return Some(Spanned { value: WindowSpec::default(), span: Span::default() });
     };
     let body = body?;
-    let pieces = pieces(body);
+    let mut pieces = body.arguments();
     let mut keep = |error: DefinitionError| errors.push(error);
-    let mode = one_of(pieces[0], "window mode", &Mode::ALL, Mode::as_str).map_err(&mut keep);
-    let Some(length_piece) = pieces.get(1) else {
+    let mode = pieces.next()?;
+    let mode = one_of(mode, "window mode", &Mode::ALL, Mode::as_str).map_err(&mut keep);
+    let Some(length_piece) = pieces.next() else {
         keep(
             DefinitionError::configuration(
                 Code::MissingArgument,
-                Span::new(body.span().end, body.span().end),
+                Span::new(body.end(), body.end()),
                 "the window's duration is missing".into(),
             )
             .expect("a mode and a duration, such as `after,2h`"),
         );
         return None;
     };
-    if let Some(extra) = pieces.get(2) {
-        let span = Span::new(extra.at, body.span().end);
+    if let Some(extra) = pieces.next() {
+        let span = Span::new(extra.at, body.end());
         keep(
             DefinitionError::configuration(
                 Code::ExtraArgument,
@@ -271,54 +231,52 @@ pub(super) fn window(
             .expect("`)`"),
         );
     }
-    let duration = length(*length_piece, "window duration")
-        .and_then(|length| in_bounds(length, &WINDOW, *length_piece, |d| Pretty(d).to_string()))
+    let duration = length(length_piece, "window duration")
+        .and_then(|length| in_bounds(length, &WINDOW, length_piece, |d| Pretty(d).to_string()))
         .map_err(&mut keep);
     let value = WindowSpec { mode: mode.ok()?, duration: duration.ok()? };
     Some(Spanned { value, span: body.span() })
 }
 
-/// Reads `k=v` pieces; `read` gets each key and value and says whether it knows
-/// the key.
+/// Reads `k=v` pieces; `read` gets each key and value.
 fn pairs<'a>(
-    pieces: &[Piece<'a>],
+    pieces: impl Iterator<Item = Piece<'a>>,
     owner: &str,
     keys: &[&'static str],
     errors: &mut Vec<DefinitionError>,
     mut read: impl FnMut(&str, Piece<'a>, &mut Vec<DefinitionError>),
 ) {
-    let accepted = if keys.is_empty() { "no parameters".into() } else { keys.join(", ") };
-    let mut seen: Vec<&str> = Vec::new();
+    // Bit *i* for the key of that index.
+    let mut seen = 0_u8;
     for piece in pieces {
         let error = |code, span, message: String| {
-            DefinitionError::configuration(code, span, message)
-                .found(piece.text)
-                .expect(accepted.clone())
+            let accepted = if keys.is_empty() { "no parameters".into() } else { keys.join(", ") };
+            DefinitionError::configuration(code, span, message).found(piece.text).expect(accepted)
         };
-        let Some((key, value)) = piece.pair() else {
+        let Some((key, value)) = piece.cut(b'=') else {
             let (code, message) = if piece.text.is_empty() {
-                (Code::MissingValue, format!("a parameter of {owner} is missing here"))
+                (Code::MissingValue, format!("a parameter of `{owner}` is missing here"))
             } else {
                 (Code::InvalidValue, format!("{} is not `key=value`", quoted(piece.text)))
             };
             errors.push(error(code, piece.span(), message));
             continue;
         };
-        if !keys.contains(&key.text) {
-            let message = format!("{owner} has no parameter {}", quoted(key.text));
+        let Some(i) = keys.iter().position(|known| *known == key.text) else {
+            let message = format!("`{owner}` has no parameter {}", quoted(key.text));
             let hint = nearest(key.text, keys.iter().copied());
             errors.push(
                 error(Code::UnknownKey, key.span(), message)
                     .hint_if(hint.map(|key| format!("did you mean `{key}`?"))),
             );
             continue;
-        }
-        if seen.contains(&key.text) {
+        };
+        if seen >> i & 1 == 1 {
             let message = format!("{} is given twice", quoted(key.text));
             errors.push(error(Code::DuplicateKey, key.span(), message));
             continue;
         }
-        seen.push(key.text);
+        seen |= 1 << i;
         if value.text.is_empty() {
             let message = format!("{} has no value", quoted(key.text));
             errors.push(error(Code::MissingValue, piece.span(), message));
@@ -345,25 +303,22 @@ pub(super) fn distribution(
         return Some(Spanned { value: Distribution::Uniform, span: Span::default() });
     };
     let body = body?;
-    let pieces = pieces(body);
-    let names: [usize; 5] = [0, 1, 2, 3, 4];
-    let kind = one_of(pieces[0], "distribution", &names, |i| Distribution::NAMES[i]);
+    let mut rest = body.arguments();
+    let kind = one_of(rest.next()?, "distribution", &Distribution::NAMES, |name| name);
     let kind = match kind {
-        Ok(kind) => Distribution::NAMES[kind],
+        Ok(kind) => kind,
         Err(error) => {
             errors.push(error);
             return None;
         }
     };
-    let owner = format!("`{kind}`");
-    let rest = &pieces[1..];
     let before = errors.len();
     let window = window.unwrap_or_default();
     let value = match kind {
         "normal" => {
             let mut mu = Anchor::default_for(window.mode);
             let mut sigma = Distribution::default_sigma(&window);
-            pairs(rest, &owner, &["mu", "sigma"], errors, |key, value, errors| match key {
+            pairs(rest, kind, &["mu", "sigma"], errors, |key, value, errors| match key {
                 "mu" => {
                     take(&mut mu, one_of(value, "anchor", &Anchor::ALL, Anchor::as_str), errors);
                 }
@@ -377,7 +332,7 @@ pub(super) fn distribution(
         }
         "skewEarly" | "skewLate" => {
             let mut shape = DEFAULT_SHAPE;
-            pairs(rest, &owner, &["shape"], errors, |_, value, errors| {
+            pairs(rest, kind, &["shape"], errors, |_, value, errors| {
                 take(&mut shape, float(value, &SHAPE), errors);
             });
             if kind == "skewEarly" {
@@ -389,7 +344,7 @@ pub(super) fn distribution(
         "exponential" => {
             let mut lambda = DEFAULT_LAMBDA;
             let mut direction = Direction::default();
-            pairs(rest, &owner, &["lambda", "dir"], errors, |key, value, errors| match key {
+            pairs(rest, kind, &["lambda", "dir"], errors, |key, value, errors| match key {
                 "lambda" => take(&mut lambda, float(value, &LAMBDA), errors),
                 _ => {
                     let read = one_of(value, "direction", &Direction::ALL, Direction::as_str);
@@ -399,7 +354,7 @@ pub(super) fn distribution(
             Distribution::Exponential { lambda, direction }
         }
         _ => {
-            pairs(rest, &owner, &[], errors, |_, _, _| {});
+            pairs(rest, kind, &[], errors, |_, _, _| {});
             Distribution::Uniform
         }
     };
@@ -413,28 +368,27 @@ pub(super) fn seed(
     let Some(body) = argument else {
         return Some((SeedStrategy::default(), "".into()));
     };
-    let pieces = pieces(body?);
+    let mut pieces = body?.arguments();
     let before = errors.len();
     let mut strategy = SeedStrategy::default();
-    let read = one_of(pieces[0], "seed strategy", &SeedStrategy::ALL, SeedStrategy::as_str);
+    let read = one_of(pieces.next()?, "seed strategy", &SeedStrategy::ALL, SeedStrategy::as_str);
     take(&mut strategy, read, errors);
-    let mut salt = String::new();
-    pairs(&pieces[1..], "`@seed`", &["salt"], errors, |_, value, errors| {
+    let mut salt = Cow::Borrowed("");
+    pairs(pieces, "@seed", &["salt"], errors, |_, value, errors| {
         take(&mut salt, string(value), errors);
     });
     (errors.len() == before).then(|| (strategy, salt.into()))
 }
 
 /// A string, bare or in double quotes with `\"` and `\\`.
-fn string(piece: Piece<'_>) -> Result<String, DefinitionError> {
+fn string(piece: Piece<'_>) -> Result<Cow<'_, str>, DefinitionError> {
     let error = |code, at: usize, length: usize, message: &str| {
         let span = Span::new(piece.at + at, piece.at + at + length);
         DefinitionError::configuration(code, span, message.into())
             .found(piece.text)
             .expect("plain characters, or a double-quoted string with `\\\"` and `\\\\`")
     };
-    let mut value = String::new();
-    match piece.text.strip_prefix('"') {
+    let value = match piece.text.strip_prefix('"') {
         None => {
             if let Some(at) = piece.text.find(['"', '\\']) {
                 return Err(error(
@@ -444,9 +398,10 @@ fn string(piece: Piece<'_>) -> Result<String, DefinitionError> {
                     "quotes and backslashes need a quoted string",
                 ));
             }
-            value.push_str(piece.text);
+            Cow::Borrowed(piece.text)
         }
         Some(inside) => {
+            let mut value = String::new();
             let mut characters = inside.char_indices();
             loop {
                 match characters.next() {
@@ -476,8 +431,9 @@ fn string(piece: Piece<'_>) -> Result<String, DefinitionError> {
                     Some((_, c)) => value.push(c),
                 }
             }
+            Cow::Owned(value)
         }
-    }
+    };
     if let Some((at, c)) = piece.text.char_indices().find(|(_, c)| c.is_control()) {
         let message = "control character in a string";
         return Err(error(Code::UnexpectedCharacter, at, c.len_utf8(), message));
@@ -497,10 +453,10 @@ pub(super) fn policy(
     let Some(body) = argument else {
         return Some(policy);
     };
-    let pieces = pieces(body?);
+    let pieces = body?.arguments();
     let before = errors.len();
     let keys = ["concurrency", "deadline", "suspend"];
-    pairs(&pieces, "`@policy`", &keys, errors, |key, value, errors| match key {
+    pairs(pieces, "@policy", &keys, errors, |key, value, errors| match key {
         "concurrency" => {
             let read = one_of(value, "concurrency", &Concurrency::ALL, Concurrency::as_str);
             take(&mut policy.concurrency, read, errors);

@@ -3,6 +3,7 @@
 //! Modifiers in a fixed order, defaults left out, sets as sorted ranges.
 //! Reading it back gives the same job, and printing that gives the same text.
 
+use super::cron::{every, run};
 use super::names::{MONTHS, WEEKDAYS};
 use crate::bounds::{Bounds, DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH};
 use crate::calendar::Cron;
@@ -24,22 +25,12 @@ impl fmt::Display for Cron {
         write_field(f, self.days_of_month.into(), self.stars.day_of_month, &DAY_OF_MONTH, None)?;
         f.write_str(" ")?;
         // A star means nothing special in the month field.
-        let every_month = self.months == full(&MONTH) as u16;
+        let every_month = self.months == run(MONTH.min, MONTH.max) as u16;
         write_field(f, self.months.into(), every_month, &MONTH, Some(&MONTHS))?;
         f.write_str(" ")?;
         let weekdays = self.days_of_week.into();
         write_field(f, weekdays, self.stars.day_of_week, &DAY_OF_WEEK, Some(&WEEKDAYS))
     }
-}
-
-/// The set of all values of a field.
-fn full(bounds: &Bounds<u8>) -> u64 {
-    ((2_u64 << bounds.max) - 1) & !((1_u64 << bounds.min) - 1)
-}
-
-/// Every `step`-th value of a field, from its least.
-fn every(bounds: &Bounds<u8>, step: u8) -> u64 {
-    (bounds.min..=bounds.max).step_by(step.into()).fold(0, |set, value| set | 1 << value)
 }
 
 fn write_field(
@@ -52,13 +43,13 @@ fn write_field(
     if star {
         // The parser made the set from at least one `*/s`; take the densest.
         let steps = 1..=bounds.max - bounds.min;
-        let step = steps.clone().find(|&step| every(bounds, step) & !set == 0);
+        let step = steps.clone().find(|&step| every(bounds.min, bounds.max, step) & !set == 0);
         let step = step.unwrap_or(1);
         f.write_str("*")?;
         if step > 1 {
             write!(f, "/{step}")?;
         }
-        set &= !every(bounds, step);
+        set &= !every(bounds.min, bounds.max, step);
         if set == 0 {
             return Ok(());
         }

@@ -4,62 +4,106 @@
 //! it is an error, except in a quoted string. After a mistake scanning goes on
 //! where the next modifier begins, so that one slip does not hide others.
 
+use super::piece::{Piece, find};
 use crate::error::{Code, DefinitionError, Span, quoted};
 use alloc::format;
 use alloc::vec::Vec;
 
-/// A piece of a schedule.
+/// A word or a modifier.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Token<'a> {
     /// A cron field, or something that does not belong.
-    Word { text: &'a str, at: usize },
+    Word(Piece<'a>),
     /// `@name(body)`. No body if the parentheses are missing or broken.
-    Modifier { name: &'a str, span: Span, body: Option<Body<'a>> },
+    Modifier { name: &'a str, span: Span, body: Option<Piece<'a>> },
 }
 
-/// What stands between a modifier's parentheses.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Body<'a> {
-    pub text: &'a str,
-    pub at: usize,
+/// Reads tokens one by one.
+pub(super) struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+    /// Whether an unexpected character has been reported.
+    reported: bool,
 }
 
-impl Body<'_> {
-    pub fn span(&self) -> Span {
-        Span::new(self.at, self.at + self.text.len())
+impl<'a> Scanner<'a> {
+    pub const fn new(text: &'a str) -> Self {
+        Self { text, at: 0, reported: false }
     }
-}
 
-pub(super) fn tokens<'a>(text: &'a str, errors: &mut Vec<DefinitionError>) -> Vec<Token<'a>> {
-    let mut tokens = Vec::new();
-    let mut reported = false;
-    let mut at = 0;
-    while let Some(c) = text[at..].chars().next() {
-        if is_blank(c) {
-            at += 1;
-        } else if !is_plain(c) {
-            // Probably meant as a blank; said once, then taken for one.
-            if !reported {
-                errors.push(unexpected(c, at));
+    pub fn next(&mut self, errors: &mut Vec<DefinitionError>) -> Option<Token<'a>> {
+        let text = self.text;
+        loop {
+            let at = self.at;
+            match text.as_bytes().get(at)? {
+                b' ' | b'\t' => self.at += 1,
+                b'@' => {
+                    let (token, end) = modifier(text, at, errors);
+                    self.at = end;
+                    return Some(token);
+                }
+                _ => {
+                    self.at = plain_end(text, at);
+                    if self.at > at {
+                        return Some(Token::Word(Piece { text: &text[at..self.at], at }));
+                    }
+                    self.skip_unexpected(errors);
+                }
             }
-            reported = true;
-            at += c.len_utf8();
-        } else if c == '@' {
-            let (token, end) = modifier(text, at, errors);
-            tokens.push(token);
-            at = end;
-        } else {
-            let end = text[at..].find(|c| is_blank(c) || !is_plain(c));
-            let end = end.map_or(text.len(), |length| at + length);
-            tokens.push(Token::Word { text: &text[at..end], at });
-            at = end;
         }
     }
-    tokens
+
+    /// Probably meant as a blank; said once, then taken for one.
+    #[cold]
+    fn skip_unexpected(&mut self, errors: &mut Vec<DefinitionError>) {
+        let Some(c) = self.text[self.at..].chars().next() else { return };
+        if !self.reported {
+            errors.push(unexpected(c, self.at));
+        }
+        self.reported = true;
+        self.at += c.len_utf8();
+    }
 }
 
-fn is_blank(c: char) -> bool {
-    matches!(c, ' ' | '\t')
+/// Where the plain characters that begin at `at` end.
+fn plain_end(text: &str, mut at: usize) -> usize {
+    loop {
+        match text.as_bytes().get(at) {
+            Some(b'!'..=b'~') => at += 1,
+            Some(0x80..) => match text[at..].chars().next().filter(|&c| is_plain(c)) {
+                Some(c) => at += c.len_utf8(),
+                None => return at,
+            },
+            _ => return at,
+        }
+    }
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+/// Bytes of a modifier's name.
+const NAME: u8 = 1;
+/// Bytes that mean something between parentheses, or may be white space.
+const STOP: u8 = 2;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => NAME,
+            b'(' | b')' | b'"' | b'@' | b' ' | b'\t'..=b'\r' | 0x80.. => STOP,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+fn class(byte: u8) -> u8 {
+    CLASSES[usize::from(byte)]
 }
 
 /// Characters that can occur in a field; the rest is worth its own message,
@@ -69,7 +113,7 @@ fn is_plain(c: char) -> bool {
 }
 
 fn word_end(text: &str, at: usize) -> usize {
-    text[at..].find(is_blank).map_or(text.len(), |length| at + length)
+    find(text.as_bytes(), at, is_blank)
 }
 
 fn unexpected(c: char, at: usize) -> DefinitionError {
@@ -93,37 +137,34 @@ fn unexpected(c: char, at: usize) -> DefinitionError {
 
 /// Reads a modifier that begins at `at`; returns it and where to go on.
 fn modifier<'a>(text: &'a str, at: usize, errors: &mut Vec<DefinitionError>) -> (Token<'a>, usize) {
+    let bytes = text.as_bytes();
     let name_start = at + 1;
-    let rest = &text[name_start..];
-    let name_end = name_start
-        + rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+    let name_end = find(bytes, name_start, |byte| class(byte) != NAME);
     let name = &text[name_start..name_end];
     let broken = |end: usize| Token::Modifier { name, span: Span::new(at, end), body: None };
-    if !text[name_end..].starts_with('(') {
-        return (broken(name_end.max(name_start)), word_end(text, name_end));
+    if bytes.get(name_end) != Some(&b'(') {
+        return (broken(name_end), word_end(text, name_end));
     }
     let body_start = name_end + 1;
     match closing(text, body_start) {
-        Ok(close) => {
-            let body = Body { text: &text[body_start..close], at: body_start };
-            check_blanks(body, errors);
+        Ok((close, white)) => {
+            if let Some(white) = white {
+                errors.push(white_space(text, white));
+            }
+            let body = Piece { text: &text[body_start..close], at: body_start };
             let end = close + 1;
-            if text[end..].chars().next().is_some_and(|c| !is_blank(c)) {
+            if bytes.get(end).is_some_and(|&b| !is_blank(b)) {
                 errors.push(missing_blank(text, end));
             }
-            let span = Span::new(at, end);
-            (Token::Modifier { name, span, body: Some(body) }, end.max(skip_to_token(text, end)))
+            // If something is glued to it, on to the next `@` or blank.
+            let resume = find(bytes, end, |b| is_blank(b) || b == b'@');
+            (Token::Modifier { name, span: Span::new(at, end), body: Some(body) }, resume)
         }
         Err((error, resume)) => {
             errors.push(error);
             (broken(resume), resume)
         }
     }
-}
-
-/// After a modifier that something is glued to, the next `@` or blank.
-fn skip_to_token(text: &str, end: usize) -> usize {
-    text[end..].find(|c| is_blank(c) || c == '@').map_or(text.len(), |length| end + length)
 }
 
 fn missing_blank(text: &str, at: usize) -> DefinitionError {
@@ -137,50 +178,70 @@ fn missing_blank(text: &str, at: usize) -> DefinitionError {
     .expect("a space after `)`")
 }
 
-/// Finds the parenthesis that closes a modifier, or says why there is none and
-/// where the next modifier begins.
-#[allow(clippy::result_large_err)]
-fn closing(text: &str, start: usize) -> Result<usize, (DefinitionError, usize)> {
-    let mut quote = None;
-    let mut escaped = false;
-    let mut last_blank = None;
-    for (i, c) in text[start..].char_indices() {
-        let at = start + i;
-        match (quote, c) {
-            (Some(_), _) if escaped => escaped = false,
-            (Some(_), '\\') => escaped = true,
-            (Some(_), '"') => quote = None,
-            (None, '"') => quote = Some(at),
-            (None, ')') => return Ok(at),
-            (None, '(') => {
-                let span = Span::new(at, at + 1);
-                let error = DefinitionError::configuration(
-                    Code::UnexpectedCharacter,
-                    span,
-                    "parentheses do not nest".into(),
-                )
-                .found("(")
-                .expect("`)` before another `(`");
-                return Err((error, next_modifier(text, last_blank.unwrap_or(at))));
-            }
-            (None, c) if is_blank(c) => last_blank = Some(at),
+/// Finds the parenthesis that closes a modifier, and the first white space
+/// before it outside quotes; or says why there is none and where the next
+/// modifier begins.
+#[allow(clippy::result_large_err, clippy::type_complexity)]
+fn closing(text: &str, start: usize) -> Result<(usize, Option<usize>), (DefinitionError, usize)> {
+    let bytes = text.as_bytes();
+    let (mut white, mut last_blank) = (None, None);
+    let mut at = start;
+    loop {
+        at = find(bytes, at, |byte| class(byte) == STOP);
+        match bytes.get(at) {
+            None => return Err((unclosed(start - 1, "parenthesis", "`)`"), at)),
+            Some(b')') => return Ok((at, white)),
+            Some(b'(') => return Err((nested(at), next_modifier(text, last_blank.unwrap_or(at)))),
+            Some(b'"') => match quote_end(bytes, at) {
+                Some(end) => at = end,
+                None => return Err((unclosed(at, "quote", "a closing `\"`"), text.len())),
+            },
             // The next modifier: this one was never closed.
-            (None, '@') if last_blank == Some(at - 1) => {
+            Some(b'@') if last_blank == Some(at - 1) => {
                 return Err((unclosed(start - 1, "parenthesis", "`)`"), at));
             }
-            _ => {}
+            Some(b'@') => {}
+            Some(&byte) => {
+                if is_blank(byte) {
+                    last_blank = Some(at);
+                }
+                if white.is_none() && is_white(text, at) {
+                    white = Some(at);
+                }
+            }
         }
+        at += 1;
     }
-    let error = match quote {
-        Some(at) => unclosed(at, "quote", "a closing `\"`"),
-        None => unclosed(start - 1, "parenthesis", "`)`"),
-    };
-    Err((error, text.len()))
+}
+
+/// Where the string whose opening quote is at `at` has its closing one.
+pub(super) fn quote_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut escaped = false;
+    let length = bytes[at + 1..].iter().position(|&byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    })?;
+    Some(at + 1 + length)
+}
+
+/// Whether a character of white space begins at `at`.
+fn is_white(text: &str, at: usize) -> bool {
+    text.get(at..).is_some_and(|rest| rest.starts_with(char::is_whitespace))
 }
 
 fn next_modifier(text: &str, from: usize) -> usize {
-    let blank = text[from..].find(is_blank).map_or(text.len(), |i| from + i);
-    text[blank..].find('@').map_or(text.len(), |i| blank + i)
+    find(text.as_bytes(), word_end(text, from), |b| b == b'@')
+}
+
+fn nested(at: usize) -> DefinitionError {
+    DefinitionError::configuration(
+        Code::UnexpectedCharacter,
+        Span::new(at, at + 1),
+        "parentheses do not nest".into(),
+    )
+    .found("(")
+    .expect("`)` before another `(`")
 }
 
 fn unclosed(at: usize, what: &str, expected: &str) -> DefinitionError {
@@ -192,29 +253,13 @@ fn unclosed(at: usize, what: &str, expected: &str) -> DefinitionError {
     .expect(expected)
 }
 
-/// Reports the first white space of a body that is not inside quotes.
-fn check_blanks(body: Body<'_>, errors: &mut Vec<DefinitionError>) {
-    let mut quoted = false;
-    let mut escaped = false;
-    for (i, c) in body.text.char_indices() {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
-            c if !quoted && c.is_whitespace() => {
-                let at = body.at + i;
-                errors.push(
-                    DefinitionError::configuration(
-                        Code::Whitespace,
-                        Span::new(at, at + c.len_utf8()),
-                        "white space inside parentheses".into(),
-                    )
-                    .expect("no white space between `(` and `)`, except in a quoted string")
-                    .hint("remove the space, or put the value in double quotes"),
-                );
-                return;
-            }
-            _ => {}
-        }
-    }
+fn white_space(text: &str, at: usize) -> DefinitionError {
+    let length = text[at..].chars().next().map_or(0, char::len_utf8);
+    DefinitionError::configuration(
+        Code::Whitespace,
+        Span::new(at, at + length),
+        "white space inside parentheses".into(),
+    )
+    .expect("no white space between `(` and `)`, except in a quoted string")
+    .hint("remove the space, or put the value in double quotes")
 }

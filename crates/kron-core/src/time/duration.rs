@@ -119,9 +119,17 @@ fn char_end(text: &str, start: usize) -> usize {
 }
 
 fn unit_nanos(unit: &str) -> Option<u64> {
-    // Both the micro sign and the Greek letter are in use.
-    let unit = if matches!(unit, "\u{b5}s" | "\u{3bc}s") { "us" } else { unit };
-    UNITS.iter().find(|(name, _)| *name == unit).map(|&(_, nanos)| nanos)
+    let i = match unit {
+        "h" => 0,
+        "m" => 1,
+        "s" => 2,
+        "ms" => 3,
+        // Both the micro sign and the Greek letter are in use.
+        "us" | "\u{b5}s" | "\u{3bc}s" => 4,
+        "ns" => 5,
+        _ => return None,
+    };
+    Some(UNITS[i].1)
 }
 
 fn whole_nanos(digits: &[u8], unit: u64) -> Option<u64> {
@@ -134,6 +142,9 @@ fn whole_nanos(digits: &[u8], unit: u64) -> Option<u64> {
 /// Go reads as many digits of a fraction as fit its integers and scales them in
 /// floating point; doing the same keeps the last nanosecond the same.
 fn fraction_nanos(digits: &[u8], unit: u64) -> u64 {
+    if digits.is_empty() {
+        return 0;
+    }
     let mut value: u64 = 0;
     let mut scale = 1.0_f64;
     for digit in digits {
