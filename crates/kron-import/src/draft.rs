@@ -3,6 +3,7 @@
 //! The formats fill in drafts; here a draft is checked against the engine, told
 //! from duplicates, named, and given its verdict.
 
+use crate::fit;
 use crate::message::{duration, quoted};
 use crate::model::{Entry, Item, Verdict};
 use crate::names::{self, Names, Wish};
@@ -87,7 +88,7 @@ impl Draft {
         out
     }
 
-    /// Asks the engine, and looks for what no `.kron` file can hold.
+    /// Asks the engine, and whether a file can hold the fields.
     fn check(&mut self, zones: &mut Zones) {
         if !self.reasons.is_empty() {
             return;
@@ -98,17 +99,8 @@ impl Draft {
                 self.refuse(format!("{error}{hint}"));
             }
         }
-        let unfit: Vec<&'static str> = self
-            .fields
-            .iter()
-            .filter(|(_, value)| value.contains(|c: char| c.is_control() && c != '\t'))
-            .map(|&(name, _)| name)
-            .collect();
-        for name in unfit {
-            self.refuse(format!(
-                "`{name}` has a line break or another control character, \
-                 which no entry can hold; move it into a script"
-            ));
+        for reason in fit::reasons(&self.fields) {
+            self.refuse(reason);
         }
     }
 
@@ -125,7 +117,7 @@ impl Draft {
 }
 
 /// Whether a zone is UTC by another name.
-pub(crate) fn is_utc(zone: &str) -> bool {
+fn is_utc(zone: &str) -> bool {
     matches!(zone, "UTC" | "Etc/UTC" | "Etc/UCT" | "UCT" | "Universal" | "Zulu" | "Etc/Zulu")
 }
 

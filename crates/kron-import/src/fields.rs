@@ -303,7 +303,7 @@ mod tests {
             Ok(Converted { cron, window_seconds, changes, became_fixed }) => {
                 let mut out = cron;
                 if window_seconds > 0 {
-                    out += &format!(" +{window_seconds}");
+                    out = format!("{out} +{window_seconds}");
                 }
                 if became_fixed {
                     out += " fixed";

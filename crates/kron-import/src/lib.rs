@@ -32,6 +32,7 @@ mod cronjob;
 mod crontab;
 mod draft;
 mod fields;
+mod fit;
 mod message;
 mod model;
 mod names;

@@ -170,7 +170,9 @@ fn split(text: &str) -> Vec<VecDeque<String>> {
         if let Some(word) = word.take()
             && !core::mem::replace(&mut is_target, to)
         {
-            commands.last_mut().map(|words| words.push_back(word));
+            if let Some(words) = commands.last_mut() {
+                words.push_back(word);
+            }
         } else if to {
             is_target = true;
         }

@@ -73,7 +73,7 @@ impl Reader<'_> {
                 }
             }
             Some(kind) => {
-                self.remark(node.line, format!("{} is not a CronJob; skipped", quoted(kind)))
+                self.remark(node.line, format!("{} is not a CronJob; skipped", quoted(kind)));
             }
             None if node.kind == yaml::Kind::Null => {}
             None => self.remark(node.line, "a document without `kind`; skipped".into()),
@@ -142,12 +142,13 @@ impl Reader<'_> {
                 quoted(text)
             ));
         }
-        let text = match text.starts_with('@') {
-            false => text,
-            true => match fields::named(&text.to_ascii_lowercase()) {
+        let text = if text.starts_with('@') {
+            match fields::named(&text.to_ascii_lowercase()) {
                 Some(fields) => fields,
                 None => return draft.refuse(format!("{} is not known", quoted(text))),
-            },
+            }
+        } else {
+            text
         };
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
         let count = words.len();

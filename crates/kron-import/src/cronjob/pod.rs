@@ -60,11 +60,7 @@ pub(super) fn read(spec: &Node, draft: &mut Draft) {
     let variables = variables(container, draft);
     command(container, &variables, draft);
     if let Some(directory) = container.get("workingDir").and_then(Node::text) {
-        if directory.starts_with('/') {
-            draft.field("cwd", directory);
-        } else {
-            draft.refuse(format!("{} is not an absolute path", quoted(directory)));
-        }
+        draft.field("cwd", directory);
     }
     for (name, value) in &variables.known {
         draft.field("env", format!("{name}={value}"));
@@ -94,9 +90,6 @@ fn variables(container: &Node, draft: &mut Draft) -> Variables {
             draft.refuse("a variable has no name");
             continue;
         };
-        if name.is_empty() || name.contains('=') {
-            draft.refuse(format!("{} cannot be the name of a variable", quoted(name)));
-        }
         variables.known.retain(|(known, _)| known != name);
         if item.get("valueFrom").is_some() {
             variables.elsewhere.push(name.into());
@@ -115,9 +108,8 @@ fn command(container: &Node, variables: &Variables, draft: &mut Draft) {
     let mut words = Vec::new();
     for key in ["command", "args"] {
         for item in container.get(key).map_or(&[][..], Node::items) {
-            let text = match &item.kind {
-                Kind::Scalar(text) => text,
-                _ => return draft.refuse(format!("`{key}` is not a list of words")),
+            let Kind::Scalar(text) = &item.kind else {
+                return draft.refuse(format!("`{key}` is not a list of words"));
             };
             match substitute(text, variables) {
                 Ok(word) => words.push(word),

@@ -6,7 +6,7 @@
 
 use crate::message::quoted;
 use granit_parser::{Event, Parser, ScalarStyle};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Nodes of all documents of a file together, copies made by aliases included.
 const NODES: usize = 200_000;
@@ -84,9 +84,7 @@ pub(super) fn documents(text: &str) -> (Vec<Node>, Option<Mistake>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for event in Parser::new_from_str(text) {
         let mistake = match event {
-            Err(error) => {
-                Some(Mistake { line: error.marker().line(), text: error.info().to_string() })
-            }
+            Err(error) => Some(Mistake { line: error.marker().line(), text: error.info().clone() }),
             Ok((event, span)) => {
                 let line = span.start.line();
                 builder.event(event, line).err().map(|text| Mistake { line, text })
@@ -102,8 +100,7 @@ pub(super) fn documents(text: &str) -> (Vec<Node>, Option<Mistake>) {
 #[derive(Default)]
 struct Builder {
     documents: Vec<Node>,
-    /// Collections that are not closed yet, each with its anchor and, in a
-    /// mapping, the key that waits for its value.
+    /// Collections that are not closed yet.
     open: Vec<Open>,
     anchors: BTreeMap<usize, Node>,
     nodes: usize,
@@ -112,6 +109,8 @@ struct Builder {
 struct Open {
     node: Node,
     anchor: usize,
+    /// In a mapping, the keys so far, and the one that waits for its value.
+    keys: BTreeSet<String>,
     key: Option<String>,
 }
 
@@ -127,7 +126,7 @@ impl Builder {
                 self.finish(Node { line, kind }, anchor, null)?;
             }
             Event::SequenceStart(_, anchor, _) => {
-                self.begin(line, Kind::List(Vec::new()), anchor)?
+                self.begin(line, Kind::List(Vec::new()), anchor)?;
             }
             Event::MappingStart(_, anchor, _) => self.begin(line, Kind::Map(Vec::new()), anchor)?,
             Event::SequenceEnd | Event::MappingEnd => {
@@ -156,7 +155,12 @@ impl Builder {
     }
 
     fn begin(&mut self, line: usize, kind: Kind, anchor: usize) -> Result<(), String> {
-        self.open.push(Open { node: Node { line, kind }, anchor, key: None });
+        self.open.push(Open {
+            node: Node { line, kind },
+            anchor,
+            keys: BTreeSet::new(),
+            key: None,
+        });
         self.count(1)
     }
 
@@ -179,8 +183,7 @@ impl Builder {
                         let what = if null { "nothing" } else { "a collection" };
                         return Err(format!("{what} cannot be a key"));
                     };
-                    // Long mappings cost quadratic time here; `NODES` bounds it.
-                    if key != "<<" && pairs.iter().any(|(known, _)| *known == key) {
+                    if key != "<<" && !open.keys.insert(key.clone()) {
                         return Err(format!("the key {} is given twice", quoted(&key)));
                     }
                     open.key = Some(key);
@@ -195,8 +198,14 @@ impl Builder {
 /// Adds what `<<` refers to; keys that are there already win.
 fn merge(node: &mut Node) -> Result<(), String> {
     let Kind::Map(pairs) = &mut node.kind else { return Ok(()) };
-    while let Some(at) = pairs.iter().position(|(key, _)| key == "<<") {
-        let (_, from) = pairs.remove(at);
+    if !pairs.iter().any(|(key, _)| key == "<<") {
+        return Ok(());
+    }
+    let mut keys: BTreeSet<String> = pairs.iter().map(|(key, _)| key.clone()).collect();
+    let (merged, own): (Vec<_>, Vec<_>) =
+        core::mem::take(pairs).into_iter().partition(|(key, _)| key == "<<");
+    *pairs = own;
+    for (_, from) in merged {
         let maps = match from.kind {
             Kind::List(items) => items,
             _ => vec![from],
@@ -206,7 +215,7 @@ fn merge(node: &mut Node) -> Result<(), String> {
                 return Err("`<<` must refer to a mapping".into());
             };
             for (key, value) in inherited {
-                if !pairs.iter().any(|(known, _)| *known == key) {
+                if keys.insert(key.clone()) {
                     pairs.push((key, value));
                 }
             }
@@ -264,7 +273,7 @@ mod tests {
         let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
         for i in 1..10 {
             let aliases = vec![format!("*a{}", i - 1); 10].join(", ");
-            text += &format!("a{i}: &a{i} [{aliases}]\n");
+            text = format!("{text}a{i}: &a{i} [{aliases}]\n");
         }
         let (documents, mistake) = documents(&text);
         assert!(documents.is_empty());

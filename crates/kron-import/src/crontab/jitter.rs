@@ -60,7 +60,6 @@ fn segment(text: &str) -> Option<(usize, &'static str)> {
             (Some(open), _) if c == open => quote = None,
             (None, '\'' | '"' | '`') => quote = Some(c),
             (None | Some('"' | '`'), '\\') => drop(chars.next()),
-            (Some(_), _) => {}
             (None, '(' | '{' | '[') => depth += 1,
             (None, ')' | '}' | ']') => depth = depth.saturating_sub(1),
             (None, ';') if depth == 0 => return Some((at, ";")),

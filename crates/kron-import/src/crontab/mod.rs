@@ -10,7 +10,7 @@ mod jitter;
 mod line;
 mod percent;
 
-use crate::draft::{Draft, is_utc};
+use crate::draft::Draft;
 use crate::fields::{self, Dialect};
 use crate::message::quoted;
 use crate::model::{File, Host, Remark};
@@ -211,8 +211,7 @@ impl Reader<'_> {
         }
         let home = self.variable("HOME").map(String::from).or_else(|| (self.host.home)(user));
         match &home {
-            Some(home) if home.starts_with('/') => draft.field("cwd", home.as_str()),
-            Some(home) => draft.refuse(format!("`HOME` is not an absolute path: {}", quoted(home))),
+            Some(home) => draft.field("cwd", home.as_str()),
             None => draft.change(format!(
                 "the home directory of {} is not known, so neither `cwd` nor `HOME` is set to it",
                 quoted(user)
@@ -237,15 +236,8 @@ impl Reader<'_> {
                 env(name, value);
             }
         }
-        let odd = |name: &str| name.contains(|c: char| c == '"' || c.is_whitespace());
-        for (name, _) in self.variables.iter().filter(|(name, _)| odd(name)) {
-            draft.refuse(format!("{} cannot be the name of a variable", quoted(name)));
-        }
         if let Some(mailto) = self.variable("MAILTO").filter(|mailto| !mailto.is_empty()) {
             draft.change(format!("output is not mailed to {}", quoted(mailto)));
-        }
-        if self.variable("CRON_TZ").is_some_and(is_utc) {
-            draft.zone = None;
         }
     }
 }

@@ -86,8 +86,7 @@ fn assemble(
         ));
     }
     let (month, day) = match date.split('-').collect::<Vec<_>>()[..] {
-        [year, month, day] if year == "*" => (month, day),
-        [month, day] => (month, day),
+        ["*", month, day] | [month, day] => (month, day),
         [_, _, _] => {
             return Err(format!("{} is limited to years, which cron cannot be", quoted(date)));
         }
@@ -155,7 +154,7 @@ fn weekdays(text: &str) -> Result<u64, String> {
     let day = |name: &str| {
         let name = name.to_ascii_lowercase();
         let known = |day: &&str| **day == name || (name.len() == 3 && day.starts_with(&name));
-        WEEKDAYS.iter().position(|day| known(&day)).ok_or_else(error)
+        WEEKDAYS.iter().position(known).ok_or_else(error)
     };
     let mut set = 0;
     for item in text.trim_end_matches(',').split(',') {

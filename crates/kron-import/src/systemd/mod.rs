@@ -17,6 +17,7 @@ use crate::message::{duration, quoted};
 use crate::model::{File, Host, Remark};
 use crate::quote;
 use kron_core::Zones;
+use span::Span;
 use specifier::Specifiers;
 use unit::Unit;
 
@@ -147,11 +148,11 @@ fn without_calendar(timer: &Unit) -> Vec<String> {
     let mut reasons = Vec::new();
     for key in MONOTONIC {
         for setting in timer.all(TIMER, key) {
-            let hint = match span::seconds(&setting.value) {
-                Some(Some(3600)) if key.starts_with("OnUnit") => {
+            let hint = match span::parse(&setting.value) {
+                Some(Span::Seconds(3600)) if key.starts_with("OnUnit") => {
                     "; `0 * * * * @win(after,59m)` runs once in every hour"
                 }
-                Some(Some(86_400)) if key.starts_with("OnUnit") => {
+                Some(Span::Seconds(86_400)) if key.starts_with("OnUnit") => {
                     "; `0 0 * * * @win(after,23h)` runs once a day"
                 }
                 _ => "",
@@ -181,9 +182,9 @@ fn when(timer: &Unit, text: &str, host: &Host<'_>, zones: &mut Zones, draft: &mu
     draft.changes.extend(calendar.changes);
     for key in ["RandomizedDelaySec", "RandomizedOffsetSec"] {
         let Some(value) = timer.last(TIMER, key) else { continue };
-        match span::seconds(value) {
-            Some(Some(0)) => {}
-            Some(Some(seconds)) => {
+        match span::parse(value) {
+            Some(Span::Seconds(0)) => {}
+            Some(Span::Seconds(seconds)) => {
                 draft.window_seconds = draft.window_seconds.saturating_add(seconds);
                 let note = if key.ends_with("OffsetSec") || timer.is_true(TIMER, "FixedRandomDelay")
                 {

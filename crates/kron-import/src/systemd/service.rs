@@ -1,7 +1,7 @@
 //! What a service runs, and with what around it.
 
 use super::exec::{self, Command};
-use super::span;
+use super::span::{self, Span};
 use super::specifier::Specifiers;
 use super::unit::{Setting, Unit};
 use crate::draft::{Draft, not_carried_over};
@@ -150,10 +150,10 @@ impl Reader<'_> {
     }
 
     fn identity(&self, draft: &mut Draft) {
-        if let Some(user) = self.value("User", draft) {
-            if user != "root" || !self.host.system {
-                draft.field("user", user);
-            }
+        if let Some(user) = self.value("User", draft)
+            && (user != "root" || !self.host.system)
+        {
+            draft.field("user", user);
         }
         if let Some(group) = self.value("Group", draft) {
             draft.field("group", group);
@@ -173,10 +173,9 @@ impl Reader<'_> {
         match home {
             Some(Some(home)) => draft.field("cwd", home),
             Some(None) => {
-                draft.change("the home directory is not known, so `cwd` is not set to it")
+                draft.change("the home directory is not known, so `cwd` is not set to it");
             }
-            None if path.starts_with('/') => draft.field("cwd", path),
-            None => draft.refuse(format!("{} is not an absolute path", quoted(path))),
+            None => draft.field("cwd", path),
         }
     }
 
@@ -202,11 +201,9 @@ impl Reader<'_> {
 
     fn limits(&self, draft: &mut Draft) {
         if let Some(umask) = self.value("UMask", draft) {
-            let octal = umask.len() <= 4 && u32::from_str_radix(&umask, 8).is_ok();
-            if octal {
-                draft.field("umask", umask);
-            } else {
-                draft.refuse(format!("`UMask` is not octal: {}", quoted(&umask)));
+            match u16::from_str_radix(&umask, 8).ok().filter(|&mask| mask <= 0o777) {
+                Some(mask) => draft.field("umask", format!("{mask:03o}")),
+                None => draft.refuse(format!("`UMask` is not a mask: {}", quoted(&umask))),
             }
         }
         let oneshot = self.service.last(SERVICE, "Type") == Some("oneshot");
@@ -217,9 +214,11 @@ impl Reader<'_> {
         else {
             return;
         };
-        match span::seconds(text) {
+        match span::parse(text) {
             None => draft.refuse(format!("`{key}` is not a length of time: {}", quoted(text))),
-            Some(Some(seconds)) if seconds > 0 => draft.field("timeout", duration(seconds)),
+            Some(Span::Seconds(seconds)) if seconds > 0 => {
+                draft.field("timeout", duration(seconds));
+            }
             Some(_) => {}
         }
     }
@@ -239,7 +238,8 @@ impl Reader<'_> {
                     draft.field(field, format!("file:{}", path.replace('%', "%%")));
                 }
                 _ => {
-                    draft.change(format!("not carried over: {}", quoted(&format!("{key}={value}"))))
+                    draft
+                        .change(format!("not carried over: {}", quoted(&format!("{key}={value}"))));
                 }
             }
         }

@@ -13,11 +13,19 @@ const UNITS: [(&[&str], u64); 9] = [
     (&["years", "year", "y"], 31_557_600_000_000),
 ];
 
-/// Whole seconds, rounded down; `None` inside for `infinity`.
-pub(super) fn seconds(text: &str) -> Option<Option<u64>> {
+/// A length of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Span {
+    /// Whole seconds, rounded down.
+    Seconds(u64),
+    Infinite,
+}
+
+/// Reads a length of time.
+pub(super) fn parse(text: &str) -> Option<Span> {
     let mut rest = text.trim();
     if rest == "infinity" {
-        return Some(None);
+        return Some(Span::Infinite);
     }
     if rest.is_empty() {
         return None;
@@ -44,23 +52,24 @@ pub(super) fn seconds(text: &str) -> Option<Option<u64>> {
         total = total.checked_add(micros)?;
         rest = after.trim_start();
     }
-    Some(Some(total / 1_000_000))
+    Some(Span::Seconds(total / 1_000_000))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::seconds;
+    use super::Span::{Infinite, Seconds};
+    use super::parse;
 
     #[test]
     fn spans() {
         for (text, expected) in [
-            ("90", Some(Some(90))),
-            ("1h 30min", Some(Some(5400))),
-            ("1h30m", Some(Some(5400))),
-            ("2.5 days", Some(Some(216_000))),
-            ("60m", Some(Some(3600))),
-            ("500ms", Some(Some(0))),
-            ("infinity", Some(None)),
+            ("90", Some(Seconds(90))),
+            ("1h 30min", Some(Seconds(5400))),
+            ("1h30m", Some(Seconds(5400))),
+            ("2.5 days", Some(Seconds(216_000))),
+            ("60m", Some(Seconds(3600))),
+            ("500ms", Some(Seconds(0))),
+            ("infinity", Some(Infinite)),
             ("1 fortnight", None),
             ("", None),
             ("h", None),
@@ -69,7 +78,7 @@ mod tests {
             ("9999999y", None),
             ("1.é", None),
         ] {
-            assert_eq!(seconds(text), expected, "{text}");
+            assert_eq!(parse(text), expected, "{text}");
         }
     }
 }
