@@ -180,6 +180,20 @@ fn split(text: &str) -> Vec<VecDeque<String>> {
     while let Some((_, c)) = chars.next() {
         match c {
             ' ' | '\t' => end_word(&mut word, &mut commands, false),
+            // What a substitution runs is an argument, not the program.
+            '$' if chars.peek().is_some_and(|(_, c)| *c == '(') => {
+                let mut depth = 0_usize;
+                let inside = chars.by_ref().map(|(_, c)| c).take_while(|c| {
+                    depth += usize::from(*c == '(');
+                    depth -= usize::from(*c == ')');
+                    depth > 0
+                });
+                word.get_or_insert_default().extend(inside.skip(1));
+            }
+            '`' => {
+                let inside = chars.by_ref().map(|(_, c)| c).take_while(|&c| c != '`');
+                word.get_or_insert_default().extend(inside);
+            }
             ';' | '&' | '|' | '(' | ')' | '\n' => {
                 // In `2>&1` it ends nothing.
                 if c == '&' && chars.peek().is_some_and(|(_, c)| c.is_ascii_digit()) {
@@ -251,6 +265,8 @@ mod tests {
             ("echo 2>&1 hello", "echo hello"),
             ("(umask 077; dump)", "dump"),
             ("'unclosed", "unclosed"),
+            ("[ $(date +%d) -le 7 ] && check $(echo (a) b) `c d`", "check echo (a) b c d"),
+            ("x $(", "x "),
         ] {
             let Program { name, arguments } = program(command);
             let mut words = vec![name];

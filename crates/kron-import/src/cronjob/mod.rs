@@ -27,12 +27,17 @@ const READ: [&str; 8] = [
 
 /// Reads manifests.
 pub(crate) fn read(files: &[File<'_>], zones: &mut Zones) -> (Vec<Draft>, Vec<Remark>) {
-    let mut reader = Reader { file: 0, drafts: Vec::new(), remarks: Vec::new(), zones };
+    let mut reader =
+        Reader { file: 0, drafts: Vec::new(), remarks: Vec::new(), without_zone: false, zones };
     for (number, file) in files.iter().enumerate() {
         reader.file = number;
         let (documents, mistake) = yaml::documents(file.text);
         for document in &documents {
             reader.document(document);
+        }
+        if core::mem::take(&mut reader.without_zone) {
+            let text = "without `timeZone` the controller's own zone counts; it is taken for UTC";
+            reader.remarks.push(Remark { file: number, line: None, text: text.into() });
         }
         if let Some(yaml::Mistake { line, text }) = mistake {
             let source = file.text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
@@ -53,6 +58,8 @@ struct Reader<'a> {
     file: usize,
     drafts: Vec<Draft>,
     remarks: Vec<Remark>,
+    /// Whether a manifest of this file gave no zone.
+    without_zone: bool,
     zones: &'a mut Zones,
 }
 
@@ -127,14 +134,7 @@ impl Reader<'_> {
         }
         match zone {
             Some(zone) => draft.in_zone(zone),
-            None => {
-                let line = draft.line;
-                self.remark(
-                    line,
-                    "without `timeZone` the controller's own zone counts; it is taken for UTC"
-                        .into(),
-                );
-            }
+            None => self.without_zone = true,
         }
         if text.starts_with("@every") {
             return draft.refuse(format!(

@@ -94,7 +94,8 @@ fn looks_like_a_field(word: &str) -> bool {
 }
 
 fn check_user(name: &str) -> Result<(), Vec<String>> {
-    let reason = if looks_like_a_field(name) {
+    let number = name.bytes().all(|b| b.is_ascii_digit());
+    let reason = if looks_like_a_field(name) && !number {
         format!("{} is in the place of the user; six fields are not standard cron", quoted(name))
     } else if name.contains([':', '/']) {
         format!("{} names more than a user, which is not supported", quoted(name))
