@@ -56,7 +56,10 @@ pub(super) fn read(spec: &Node, draft: &mut Draft) {
         }
     };
     let image = container.get("image").and_then(Node::text).unwrap_or("unknown");
-    draft.change(format!("runs on the host, not in the image {}", quoted(image)));
+    draft.change(format!(
+        "runs on the host with the rights of Kron, not in the image {}",
+        quoted(image)
+    ));
     let variables = variables(container, draft);
     command(container, &variables, draft);
     if let Some(directory) = container.get("workingDir").and_then(Node::text) {

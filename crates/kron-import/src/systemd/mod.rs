@@ -19,7 +19,7 @@ use crate::quote;
 use kron_core::Zones;
 use span::Span;
 use specifier::Specifiers;
-use unit::Unit;
+use unit::{Unit, is_false};
 
 const TIMER: &str = "Timer";
 /// Times that count from an event, not from the calendar.
@@ -229,8 +229,4 @@ fn rest(timer: &Unit, draft: &mut Draft) {
         .map(|setting| format!("{}={}", setting.key, setting.value))
         .collect();
     draft.changes.extend(not_carried_over(&lost));
-}
-
-fn is_false(value: &str) -> bool {
-    ["0", "no", "n", "false", "f", "off"].iter().any(|word| word.eq_ignore_ascii_case(value))
 }

@@ -3,7 +3,7 @@
 use super::exec::{self, Command};
 use super::span::{self, Span};
 use super::specifier::Specifiers;
-use super::unit::{Setting, Unit};
+use super::unit::{Setting, Unit, is_false};
 use crate::draft::{Draft, not_carried_over};
 use crate::message::{duration, quoted};
 use crate::model::Host;
@@ -13,8 +13,9 @@ use crate::quote;
 const SERVICE: &str = "Service";
 
 /// Settings of `[Service]` that are read below.
-const READ: [&str; 15] = [
+const READ: [&str; 16] = [
     "Type",
+    "ExecCondition",
     "ExecStart",
     "ExecStartPre",
     "ExecStartPost",
@@ -45,6 +46,18 @@ const WITHOUT_EFFECT: [&str; 13] = [
     "PIDFile",
     "NotifyAccess",
     "CollectMode",
+];
+
+/// Settings without which the command would be another, or run with rights that
+/// it was not meant to have.
+const REFUSED: [&str; 7] = [
+    "DynamicUser",
+    "RootDirectory",
+    "RootImage",
+    "StandardInput",
+    "StandardInputText",
+    "StandardInputData",
+    "OpenFile",
 ];
 
 /// Fills in what is run by a service whose text is known.
@@ -102,7 +115,7 @@ impl Reader<'_> {
         let variables = self.variables(draft);
         let mut all: Vec<Command> = Vec::new();
         let mut main = 0;
-        for key in ["ExecStartPre", "ExecStart", "ExecStartPost"] {
+        for key in ["ExecCondition", "ExecStartPre", "ExecStart", "ExecStartPost"] {
             for setting in self.service.all(SERVICE, key) {
                 match exec::commands(&setting.value, &self.specifiers, &variables) {
                     Err(reason) => draft.refuse(reason),
@@ -139,6 +152,14 @@ impl Reader<'_> {
             draft.change("several commands become one text for `/bin/sh`, joined by `&&`");
             draft.field("command", exec::chain(&all));
             draft.field("shell", "true");
+        }
+        if !self.service.all(SERVICE, "ExecCondition").is_empty() {
+            draft.change("an `ExecCondition` that does not hold counts as a failure");
+        }
+        let oneshot = self.service.last(SERVICE, "Type") == Some("oneshot");
+        if !oneshot && !self.service.all(SERVICE, "ExecStartPost").is_empty() {
+            draft
+                .change("`ExecStartPost` runs when the command has ended, not when it has started");
         }
         match self.service.last(SERVICE, "Type") {
             Some("forking") => {
@@ -247,6 +268,15 @@ impl Reader<'_> {
 
     /// Everything else does something that Kron does not.
     fn rest(&self, draft: &mut Draft) {
+        for key in REFUSED {
+            let value = self.service.last(SERVICE, key);
+            if let Some(value) = value.filter(|value| !is_false(value) && *value != "null") {
+                draft.refuse(format!(
+                    "without {} it would not be the same command",
+                    quoted(&format!("{key}={value}"))
+                ));
+            }
+        }
         let oneshot = self.service.last(SERVICE, "Type") == Some("oneshot");
         let lost = |setting: &&Setting| {
             let key = setting.key.as_str();
@@ -261,6 +291,7 @@ impl Reader<'_> {
                 && !setting.value.is_empty()
                 && !WITHOUT_EFFECT.contains(&key)
                 && !key.starts_with("X-")
+                && !REFUSED.contains(&key)
                 && (!known || (unused && key == "TimeoutSec"))
         };
         let lost: Vec<String> = self

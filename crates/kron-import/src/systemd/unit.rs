@@ -80,6 +80,10 @@ fn is_true(value: &str) -> bool {
     ["1", "yes", "y", "true", "t", "on"].iter().any(|word| word.eq_ignore_ascii_case(value))
 }
 
+pub(super) fn is_false(value: &str) -> bool {
+    ["0", "no", "n", "false", "f", "off"].iter().any(|word| word.eq_ignore_ascii_case(value))
+}
+
 fn read(line: &str, number: usize, section: &mut String, settings: &mut Vec<Setting>) {
     let line = line.trim();
     if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
