@@ -207,8 +207,12 @@ impl Item {
             first.to_string()
         };
         let alone = step_text.is_some() && !range.contains('-');
-        let change = (alone && dialect == Dialect::Vixie)
-            .then(|| format!("{} is taken for `{text}`; some crons ignore the step", quoted(item)));
+        let change = (alone && dialect == Dialect::Vixie).then(|| {
+            format!(
+                "{} is taken for `{text}`; some crons ignore the step or refuse it",
+                quoted(item)
+            )
+        });
         Ok(Self { text, star: false, step, change })
     }
 }

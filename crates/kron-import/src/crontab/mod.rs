@@ -21,6 +21,8 @@ use line::{Line, Request};
 /// What cron gives to commands when the crontab says nothing.
 const DEFAULT_PATH: &str = "/usr/bin:/bin";
 const DEFAULT_SHELL: &str = "/bin/sh";
+/// More variables than this in one crontab are a mistake.
+const VARIABLES: usize = 1000;
 /// Variables that tell cron something, or that it does not let one set.
 const FOR_CRON: [&str; 9] = [
     "CRON_TZ",
@@ -43,7 +45,14 @@ pub(crate) fn read(
     let mut drafts = Vec::new();
     let mut remarks = Vec::new();
     for (number, file) in files.iter().enumerate() {
-        let mut reader = Reader { host, with_user, file: number, variables: Vec::new(), remarks };
+        let mut reader = Reader {
+            host,
+            with_user,
+            file: number,
+            variables: Vec::new(),
+            too_many: false,
+            remarks,
+        };
         let before = drafts.len();
         let mut mailed = false;
         for (i, text) in file.text.lines().enumerate() {
@@ -81,6 +90,8 @@ struct Reader<'a> {
     file: usize,
     /// In the order in which they were first set.
     variables: Vec<(String, String)>,
+    /// Whether some were left out of them.
+    too_many: bool,
     remarks: Vec<Remark>,
 }
 
@@ -109,9 +120,11 @@ impl Reader<'_> {
         if let Some(text) = text {
             self.remark(Some(line), text);
         }
-        match self.variables.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, old)) => *old = value,
-            None => self.variables.push((name, value)),
+        let known = self.variables.iter().position(|(known, _)| *known == name);
+        match known {
+            Some(at) => self.variables[at].1 = value,
+            None if self.variables.len() < VARIABLES => self.variables.push((name, value)),
+            None => self.too_many = true,
         }
     }
 
@@ -141,6 +154,9 @@ impl Reader<'_> {
                     );
                 }
             }
+        }
+        if self.too_many {
+            draft.refuse(format!("there are more than {VARIABLES} variables before it"));
         }
         self.delay(&mut draft);
         self.command(&mut draft, request.command);

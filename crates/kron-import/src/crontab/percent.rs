@@ -1,6 +1,6 @@
 //! The `%` of crontabs: what comes before the first is the command, what
 //! follows is its standard input, where each further one is a line break. `\%`
-//! is a percent sign.
+//! is a percent sign, and in a command `\\` is a backslash.
 
 use crate::quote;
 
@@ -13,26 +13,42 @@ pub(super) struct Split {
 
 /// Splits the last column of a crontab.
 pub(super) fn split(text: &str) -> Split {
-    let mut parts = vec![String::new()];
+    let mut command = String::new();
     let mut chars = text.chars().peekable();
+    let mut has_input = false;
+    while let Some(c) = chars.next() {
+        match c {
+            '%' => {
+                has_input = true;
+                break;
+            }
+            // A backslash protects the two characters that mean something here,
+            // and stays before all others, for the shell.
+            '\\' => match chars.next() {
+                Some(c @ ('%' | '\\')) => command.push(c),
+                other => command.extend(core::iter::once('\\').chain(other)),
+            },
+            _ => command.push(c),
+        }
+    }
+    // In the input only `\%` is special. Nothing after the `%` is no input.
+    has_input &= chars.peek().is_some();
+    let mut lines = vec![String::new()];
     while let Some(c) = chars.next() {
         if c == '%' {
-            parts.push(String::new());
+            lines.push(String::new());
             continue;
         }
         let c = if c == '\\' { chars.next_if_eq(&'%').unwrap_or(c) } else { c };
-        if let Some(part) = parts.last_mut() {
-            part.push(c);
+        if let Some(line) = lines.last_mut() {
+            line.push(c);
         }
     }
-    let mut parts = parts.into_iter();
-    let command = parts.next().unwrap_or_default();
-    let mut input: Vec<String> = parts.collect();
     // A last empty line is only the end of the one before it.
-    if input.len() > 1 && input.last().is_some_and(String::is_empty) {
-        input.pop();
+    if lines.len() > 1 && lines.last().is_some_and(String::is_empty) {
+        lines.pop();
     }
-    Split { command, input: (!input.is_empty()).then_some(input) }
+    Split { command, input: has_input.then_some(lines) }
 }
 
 /// The same for `/bin/sh`, without `%`.
@@ -58,9 +74,13 @@ mod tests {
         for (text, command, expected) in [
             ("date", "date", ""),
             (r"date +\%d", "date +%d", ""),
-            (r"a \\% b", r"a \% b", ""),
+            (r"a \\% b", r"a \", r"printf '%s\n' ' b' | /bin/sh -c 'a \'"),
+            (r"sed s/\\./\n/", r"sed s/\./\n/", ""),
+            (r"x \", r"x \", ""),
+            (r"cat%a\%b\\c", "cat", r"printf '%s\n' 'a%b\\c' | { cat; }"),
             ("mail x%hello%it's", "mail x", r"printf '%s\n' hello 'it'\''s' | { mail x; }"),
-            ("cat%", "cat", r"printf '%s\n' '' | { cat; }"),
+            ("cat%", "cat", ""),
+            ("cat%%", "cat", r"printf '%s\n' '' | { cat; }"),
             ("cat%a%", "cat", r"printf '%s\n' a | { cat; }"),
             ("cat%a%%b", "cat", r"printf '%s\n' a '' b | { cat; }"),
             ("cat #x%a", "cat #x", r"printf '%s\n' a | /bin/sh -c 'cat #x'"),

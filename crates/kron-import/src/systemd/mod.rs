@@ -25,6 +25,8 @@ const TIMER: &str = "Timer";
 /// Times that count from an event, not from the calendar.
 const MONOTONIC: [&str; 5] =
     ["OnActiveSec", "OnBootSec", "OnStartupSec", "OnUnitActiveSec", "OnUnitInactiveSec"];
+/// More calendars than this in one timer are a mistake.
+const CALENDARS: usize = 64;
 /// Settings of a timer that are read, or that a calendar does not depend on.
 const READ: [&str; 9] = [
     "OnCalendar",
@@ -93,11 +95,13 @@ fn timer_drafts(
 ) -> Vec<Draft> {
     let base = timer.stem().to_string();
     let calendars = timer.all(TIMER, "OnCalendar");
-    if calendars.is_empty() {
+    if calendars.is_empty() || calendars.len() > CALENDARS {
         let line = timer.settings.iter().find(|s| s.section == TIMER).map_or(1, |s| s.line);
         let mut draft = Draft { file, line, source: timer.name.clone(), base, ..Draft::default() };
-        for reason in without_calendar(timer) {
-            draft.refuse(reason);
+        if calendars.is_empty() {
+            draft.reasons = without_calendar(timer);
+        } else {
+            draft.refuse(format!("the timer has more than {CALENDARS} calendars"));
         }
         return vec![draft];
     }

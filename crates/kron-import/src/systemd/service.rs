@@ -289,6 +289,7 @@ impl Reader<'_> {
             let counts = setting.section == SERVICE || setting.section == "Unit";
             counts
                 && !setting.value.is_empty()
+                && !is_false(&setting.value)
                 && !WITHOUT_EFFECT.contains(&key)
                 && !key.starts_with("X-")
                 && !REFUSED.contains(&key)
