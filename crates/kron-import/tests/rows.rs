@@ -52,10 +52,15 @@ fn crontabs() {
             true,
             "0 0 * * * x\n",
             "exact x: 0 0 * * * @policy(concurrency=allow) | command=x | shell=true | user=ada | \
-             cwd=/home/ada | env=PATH=/usr/bin:/bin | env=HOME=/home/ada | env=LOGNAME=ada",
+             cwd=/home/ada | env=PATH=/usr/bin:/bin",
         ),
         (false, "*/60 3 * * * x\n", "exact x: 0 3 * * *…"),
         (false, "CRON_TZ=Europe/Paris\n*/60 3 * * * x\n", "changed x: 0 3 * * *…"),
+        (
+            false,
+            "0 3 * * 7 sleep $((RANDOM % 3600)); x\n",
+            "changed x: 0 3 * * 0 @win(after,59m59s)…",
+        ),
         (false, "0~59 * * * * sleep $RANDOM; x\n", "changed x: 0 * * * * @win(after,10h5m7s)…"),
         (false, "* * * * * perl -e 'sleep int(rand(99999))'; x\n", "refused: …"),
         (false, "SHELL=bash\n0 0 * * * x\n", "refused: the shell `bash` is not an absolute path"),

@@ -19,6 +19,14 @@ pub fn find(text: &str, name: &str) -> Option<(Line, Range<usize>)> {
     })
 }
 
+/// The names of all entries, valid or not.
+#[must_use]
+pub fn names(text: &str) -> Vec<String> {
+    entries(text)
+        .filter_map(|(raw, _)| raw.field(Key::Name).map(|field| field.value.to_string()))
+        .collect()
+}
+
 /// The file with an entry added at its end.
 #[must_use]
 pub fn append(text: &str, line: &Line) -> String {

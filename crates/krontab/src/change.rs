@@ -197,6 +197,10 @@ impl Draft {
         Err(Failure::new(INVALID, "nothing was written"))
     }
 
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub fn write(&self, text: &str) -> Result<(), Failure> {
         replace::replace(&self.path, text.as_bytes())
             .map_err(|error| Failure::file(FATAL, &self.path, &error))

@@ -117,6 +117,7 @@ Example:
     Set(Set),
     Remove(Remove),
     Edit(Edit),
+    Import(Import),
     Run(Run),
     Verify(Verify),
     /// Becomes a job's process; used by `run`.
@@ -203,7 +204,7 @@ pub struct Lint {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 The period of a time is the one whose nominal time it is, or else the latest one
-whose window had opened by then.
+whose window had opened by then; that of a date is the first of the day.
 
 Examples:
   krontab explain backup
@@ -399,6 +400,64 @@ pub struct Edit {
     /// File to edit. Default: `jobs.kron` of the user's or the system's configuration
     #[arg(value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
+}
+
+/// What jobs are imported from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ImportFormat {
+    /// A user's crontab, as `crontab -l` prints it
+    Crontab,
+    /// `/etc/crontab` or a file of `/etc/cron.d`, with a user in each line
+    SystemCrontab,
+    /// Timer units, with their services
+    Systemd,
+    /// Kubernetes manifests with `CronJob`s
+    Cronjob,
+}
+
+/// Convert jobs of cron, systemd timers and Kubernetes `CronJob`s
+///
+/// Each entry is reported as exact, changed (what differs is listed) or refused
+/// (with the reason), with its next runs before and after. What cron does without
+/// saying so is written out: its time zone, its shell, its search path, and that
+/// runs may overlap. Random delays become windows. Nothing is written unless
+/// --output is given.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  crontab -l | krontab import crontab -
+  krontab import system-crontab /etc/cron.d/* --output /etc/krond.d/cron.kron
+  krontab import systemd /lib/systemd/system/logrotate.timer
+  krontab import cronjob cronjob.yaml")]
+pub struct Import {
+    /// What the files are
+    #[arg(value_enum, value_name = "FORMAT")]
+    pub format: ImportFormat,
+
+    /// Files to convert; `-` is standard input. The service of a timer is found next
+    /// to it
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+
+    /// File to add the converted jobs to
+    #[arg(long, short, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+
+    /// Write nothing, even with --output
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// The local time zone of the jobs. Default: this host's
+    #[arg(long, value_name = "ZONE")]
+    pub zone: Option<String>,
+
+    /// The owner of a crontab. Default: you
+    #[arg(long, value_name = "NAME", value_hint = ValueHint::Username)]
+    pub user: Option<String>,
+
+    /// How to print
+    #[arg(long = "format", value_enum, default_value_t)]
+    pub output_format: Format,
 }
 
 /// Run a job's command now, as the daemon would

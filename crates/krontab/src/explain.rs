@@ -24,7 +24,7 @@ pub fn explain(arguments: &Explain) -> Result<u8, Failure> {
     let period = match &arguments.at {
         Some(text) => {
             let at = moment::parse(text, named.job.zone(), now)?;
-            period_of(&named.job, at)
+            period_of_day(&named.job, text, at).or_else(|| period_of(&named.job, at))
         }
         None => next::timeline(&jobs, now).next().map(|(_, period)| period),
     };
@@ -36,6 +36,16 @@ pub fn explain(arguments: &Explain) -> Result<u8, Failure> {
         Format::Json => terminal::print_json(&Explained::new(named, &decision, &rejected, &zones)),
     }
     Ok(0)
+}
+
+/// For a date alone: the first period of that day.
+fn period_of_day(job: &Job, text: &str, midnight: UtcSecond) -> Option<PeriodId> {
+    let day = |at: UtcSecond| job.zone().local_time(at).date();
+    let just_before = UtcSecond::new(midnight.unix_seconds() - 1).ok()?;
+    (text == day(midnight).to_string())
+        .then(|| job.next_period(just_before))
+        .flatten()
+        .filter(|period| day(period.nominal()) == day(midnight))
 }
 
 /// The period a time belongs to: the one whose nominal time it is, or else the

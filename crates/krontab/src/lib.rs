@@ -18,6 +18,7 @@ mod edit;
 mod explain;
 mod failure;
 mod ics;
+mod import;
 mod jobs;
 mod lint;
 mod list;
@@ -67,6 +68,7 @@ fn dispatch(command: &Command) -> Result<u8, Failure> {
         Command::Set(arguments) => change::set(arguments),
         Command::Remove(arguments) => change::remove(arguments),
         Command::Edit(arguments) => edit::edit(arguments),
+        Command::Import(arguments) => import::import(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Verify(arguments) => verify::verify(arguments),
         Command::Launch => run::launch(),

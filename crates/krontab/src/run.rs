@@ -110,14 +110,16 @@ fn wait(mut child: Child, signals: SigSet, entry: &Entry) -> Result<ExitStatus, 
                 return status.map_err(|error| Failure::new(FATAL, plain(&error)));
             }
             // If the command has ended already, that is what we hear next.
-            Ok(Event::Signal(signal)) => drop(killpg(group, signal)),
+            Ok(Event::Signal(signal)) => {
+                let _ = killpg(group, signal);
+            }
             Err(RecvTimeoutError::Timeout) => {
                 let signal = deadline.map_or(Signal::SIGKILL, |(_, signal)| signal);
                 if signal == Signal::SIGTERM {
                     let timeout = Pretty(entry.timeout.unwrap_or_default());
                     note(format_args!("the timeout of {timeout} is over"));
                 }
-                drop(killpg(group, signal));
+                let _ = killpg(group, signal);
                 deadline =
                     (signal == Signal::SIGTERM).then(|| (Instant::now() + GRACE, Signal::SIGKILL));
             }

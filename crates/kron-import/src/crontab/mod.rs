@@ -182,6 +182,18 @@ impl Reader<'_> {
 
     fn command(&self, draft: &mut Draft, text: &str) {
         let shell = self.variable("SHELL").unwrap_or(DEFAULT_SHELL);
+        // A delay with a bare `%` has never worked: cron ends the command there.
+        // What was meant is plain all the same.
+        let meant =
+            jitter::find(text).filter(|jitter| percent::split(&jitter.text).input.is_some());
+        let text = meant.as_ref().map_or(text, |jitter| &jitter.rest);
+        if let Some(jitter) = &meant {
+            draft.window_seconds += jitter.longest_seconds;
+            draft.change(format!(
+                "{} becomes a window; cron ended the command at its `%`, which is not escaped",
+                quoted(&jitter.text)
+            ));
+        }
         let percent::Split { command, input } = percent::split(text);
         let mut command = command.trim().to_string();
         if let Some(jitter) = jitter::find(&command) {
@@ -229,20 +241,13 @@ impl Reader<'_> {
         match &home {
             Some(home) => draft.field("cwd", home.as_str()),
             None => draft.change(format!(
-                "the home directory of {} is not known, so neither `cwd` nor `HOME` is set to it",
+                "the home directory of {} is not known, so `cwd` is not set to it",
                 quoted(user)
             )),
         }
         let mut env = |name: &str, value: &str| draft.field("env", format!("{name}={value}"));
         if self.variable("PATH").is_none() {
             env("PATH", DEFAULT_PATH);
-        }
-        // Kron hands on its own environment, which is another user's.
-        if self.with_user || self.host.system {
-            if let Some(home) = home.as_ref().filter(|_| self.variable("HOME").is_none()) {
-                env("HOME", home);
-            }
-            env("LOGNAME", user);
         }
         if let Some(shell) = self.variable("SHELL").filter(|shell| *shell != DEFAULT_SHELL) {
             env("SHELL", shell);

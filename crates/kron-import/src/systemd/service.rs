@@ -202,16 +202,6 @@ impl Reader<'_> {
 
     fn environment(&self, draft: &mut Draft) {
         let variables = self.variables(draft);
-        if let Some(user) = self.value("User", draft).filter(|user| user != "root") {
-            let home = (self.host.home)(&user).map(|home| ("HOME", home));
-            for (name, value) in
-                home.into_iter().chain([("LOGNAME", user.clone()), ("USER", user.clone())])
-            {
-                if !variables.iter().any(|(known, _)| known == name) {
-                    draft.field("env", format!("{name}={value}"));
-                }
-            }
-        }
         for (name, value) in variables {
             draft.field("env", format!("{name}={value}"));
         }

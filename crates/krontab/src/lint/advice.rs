@@ -70,10 +70,10 @@ impl Adviser {
             let date = job.zone().local_time(change.at).date();
             let (hour, minute) = change.first;
             let what = match (change.kind, fixed) {
-                (ChangeKind::Gap, true) => "does not exist; runs when the clock has jumped",
-                (ChangeKind::Gap, false) => "does not exist; does not run",
-                (ChangeKind::Fold, true) => "comes twice; runs the first time",
-                (ChangeKind::Fold, false) => "comes twice; runs twice",
+                (ChangeKind::Gap, true) => "does not exist (runs right after the jump)",
+                (ChangeKind::Gap, false) => "does not exist (does not run)",
+                (ChangeKind::Fold, true) => "comes twice (runs the first time)",
+                (ChangeKind::Fold, false) => "comes twice (runs both times)",
             };
             let more = match change.times {
                 1 => String::new(),
@@ -116,7 +116,7 @@ fn lost_by_restart(job: &Job, gap: Duration, span: Span) -> Option<Problem> {
     let policy = job.policy();
     (policy.deadline.is_zero() && !policy.suspend && gap >= RARE).then(|| {
         let message = format!(
-            "this runs every {} at most, but a restart at the chosen second loses the run",
+            "this runs no more often than every {}, and a restart at the chosen second loses the run",
             two_units(gap.as_secs())
         );
         Problem::new("lost-by-restart", span, message).hint(

@@ -1,0 +1,361 @@
+//! `krontab import`: jobs of cron, systemd and Kubernetes as Kron's.
+//!
+//! What a converted job is, is decided in `kron-import`. Here files are read,
+//! the outcome is shown, and, if asked for, written.
+
+use crate::change::{self, Draft};
+use crate::cli::{Format, Import, ImportFormat};
+use crate::failure::{Failure, INVALID, USER, note};
+use crate::{clock, next, terminal};
+use anstyle::{AnsiColor, Style};
+use kron_core::{Job, UtcSecond, Zones};
+use kron_host::{account, places};
+use kron_import::{File, Host, Item, Names, Verdict};
+use kron_tab::{Key, Line, edit};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Runs shown before and after.
+const RUNS: usize = 3;
+/// Largest file, in bytes.
+const FILE_BYTES: u64 = 16 << 20;
+
+pub fn import(arguments: &Import) -> Result<u8, Failure> {
+    let mut zones = Zones::bundled();
+    let zone = host_zone(arguments, &mut zones)?;
+    let user = user(arguments)?;
+    let texts = read(arguments)?;
+    let files: Vec<File<'_>> = texts.iter().map(|(name, text)| File { name, text }).collect();
+    let home = |name: &str| {
+        let account = account::by_name(name).ok().flatten()?;
+        account.home.to_str().map(String::from)
+    };
+    let host = Host { zone: &zone, user: &user, home: &home, system: places::is_system() };
+    let mut draft = arguments.output.as_deref().map(open).transpose()?;
+    let mut names = Names::new();
+    for name in draft.as_ref().map(|draft| edit::names(&draft.text)).unwrap_or_default() {
+        names.insert(&name);
+    }
+    let import =
+        kron_import::import(format(arguments.format), &files, &host, &mut names, &mut zones);
+    let report = Report { arguments, files: &files, zone: &zone, now: clock::now() };
+    match arguments.output_format {
+        Format::Text => terminal::print(&report.text(&import, &mut zones)),
+        Format::Json => terminal::print_json(&report.json(&import, &mut zones)),
+    }
+    if let Some(draft) = draft.as_mut().filter(|_| !arguments.dry_run) {
+        let count = write(draft, &import.items, &files)?;
+        note(format_args!("wrote {count} to {}", draft.path().display()));
+    } else if arguments.output_format == Format::Text {
+        note("nothing was written; `--output PATH` writes the converted jobs");
+    }
+    let refused = import.items.iter().any(|item| matches!(item.verdict, Verdict::Refused { .. }));
+    Ok(if refused { USER } else { 0 })
+}
+
+fn open(path: &Path) -> Result<Draft, Failure> {
+    Draft::open(&change::target(Some(path))?)
+}
+
+const fn format(format: ImportFormat) -> kron_import::Format {
+    match format {
+        ImportFormat::Crontab => kron_import::Format::Crontab,
+        ImportFormat::SystemCrontab => kron_import::Format::SystemCrontab,
+        ImportFormat::Systemd => kron_import::Format::Systemd,
+        ImportFormat::Cronjob => kron_import::Format::CronJob,
+    }
+}
+
+/// The zone that cron and systemd use on this host.
+fn host_zone(arguments: &Import, zones: &mut Zones) -> Result<String, Failure> {
+    if let Some(zone) = &arguments.zone {
+        return match zones.get(zone) {
+            Ok(_) => Ok(zone.clone()),
+            Err(error) => Err(Failure::new(INVALID, format!("`{zone}` is {error}"))
+                .hint_if(error.suggestion.map(|name| format!("did you mean `{name}`?")))),
+        };
+    }
+    let linked = fs::read_link("/etc/localtime").ok().and_then(|target| {
+        let target = target.to_str()?.to_string();
+        target.split_once("zoneinfo/").map(|(_, name)| name.to_string())
+    });
+    let written = || fs::read_to_string("/etc/timezone").ok().map(|text| text.trim().to_string());
+    let known = |name: &String| zones.get(name).is_ok();
+    match linked.into_iter().chain(written()).find(known) {
+        // Names that mean UTC are written as the one that needs no modifier.
+        Some(name)
+            if matches!(
+                name.as_str(),
+                "Etc/UTC" | "Etc/UCT" | "Etc/Universal" | "Universal" | "UCT" | "Zulu" | "Etc/Zulu"
+            ) =>
+        {
+            Ok("UTC".into())
+        }
+        Some(name) => Ok(name),
+        None => {
+            note("the time zone of this host is not known; UTC is assumed, `--zone` names another");
+            Ok("UTC".into())
+        }
+    }
+}
+
+fn user(arguments: &Import) -> Result<String, Failure> {
+    if let Some(user) = &arguments.user {
+        return Ok(user.clone());
+    }
+    match account::current() {
+        Ok(Some(account)) => Ok(account.name),
+        _ => Err(Failure::new(USER, "this user has no name").hint("name one with `--user`")),
+    }
+}
+
+/// The files, and for a timer the service next to it.
+fn read(arguments: &Import) -> Result<Vec<(String, String)>, Failure> {
+    let mut paths: Vec<PathBuf> = arguments.files.clone();
+    if arguments.format == ImportFormat::Systemd {
+        for timer in &arguments.files {
+            let service = timer.with_extension("service");
+            let is_timer = timer.extension().is_some_and(|extension| extension == "timer");
+            if is_timer && service.is_file() && !paths.contains(&service) {
+                paths.push(service);
+            }
+        }
+    }
+    paths.iter().map(|path| read_one(path)).collect()
+}
+
+fn read_one(path: &Path) -> Result<(String, String), Failure> {
+    let mut bytes = Vec::new();
+    let (name, result) = if path == Path::new("-") {
+        (
+            "standard input".into(),
+            std::io::stdin().lock().take(FILE_BYTES + 1).read_to_end(&mut bytes),
+        )
+    } else {
+        let read =
+            fs::File::open(path).and_then(|file| file.take(FILE_BYTES + 1).read_to_end(&mut bytes));
+        (path.display().to_string(), read)
+    };
+    result.map_err(|error| Failure::file(INVALID, Path::new(&name), &error))?;
+    if bytes.len() as u64 > FILE_BYTES {
+        return Err(Failure::new(INVALID, format!("{name}: larger than {FILE_BYTES} bytes")));
+    }
+    String::from_utf8(bytes)
+        .map(|text| (name.clone(), text))
+        .map_err(|_| Failure::new(INVALID, format!("{name}: not valid UTF-8")))
+}
+
+/// A converted entry as a line of a file.
+fn line(entry: &kron_import::Entry) -> Line {
+    let mut line = Line { schedule: entry.schedule.clone(), fields: Vec::new() };
+    line.set(Key::Name, &*entry.name);
+    for (key, value) in &entry.fields {
+        if let Some(key) = Key::find(key) {
+            line.set(key, &**value);
+        }
+    }
+    line
+}
+
+/// Adds the converted jobs to a file, each below a comment that says where it
+/// comes from; how many there are.
+fn write(draft: &mut Draft, items: &[Item], files: &[File<'_>]) -> Result<String, Failure> {
+    let mut text = draft.text.clone();
+    let mut count = 0;
+    for item in items {
+        let Some(entry) = item.verdict.entry() else { continue };
+        count += 1;
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let source = item.source.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+        text +=
+            &format!("# from {}: {source}\n", files.get(item.file).map_or("?", |file| file.name));
+        for change in item.verdict.notes() {
+            text += &format!("#   {}\n", change.replace('\n', " "));
+        }
+        text = edit::append(&text, &line(entry));
+    }
+    draft.check(&text)?;
+    if count > 0 {
+        draft.write(&text)?;
+    }
+    Ok(crate::lint::counted(count, "job", "jobs"))
+}
+
+struct Report<'a> {
+    arguments: &'a Import,
+    files: &'a [File<'a>],
+    zone: &'a str,
+    now: UtcSecond,
+}
+
+impl Report<'_> {
+    fn text(&self, import: &kron_import::Import, zones: &mut Zones) -> String {
+        let bold = |colour: AnsiColor| Style::new().bold().fg_color(Some(colour.into()));
+        let mut out = String::new();
+        let mut counts = [0; 3];
+        for item in &import.items {
+            let (index, word, style) = match &item.verdict {
+                Verdict::Exact(_) => (0, "exact", bold(AnsiColor::Green)),
+                Verdict::Changed { .. } => (1, "changed", bold(AnsiColor::Yellow)),
+                Verdict::Refused { .. } => (2, "refused", bold(AnsiColor::Red)),
+            };
+            counts[index] += 1;
+            out += &format!("{style}{word:<8}{style:#} {}: {}\n", self.place(item), item.source);
+            for text in item.verdict.notes() {
+                out += &format!("         - {text}\n");
+            }
+            if let Some(entry) = item.verdict.entry() {
+                out += &format!("         {}\n", line(entry));
+                if let Some((before, after)) = self.runs(entry, zones) {
+                    out += &format!("         before  {}\n", before.join("  "));
+                    out += &format!("         after   {}\n", after.join("  "));
+                }
+            }
+            out.push('\n');
+        }
+        for remark in &import.remarks {
+            let name = self.files.get(remark.file).map_or("", |file| file.name);
+            let line = remark.line.map(|line| format!(":{line}")).unwrap_or_default();
+            out += &format!("note: {name}{line}: {}\n", remark.text);
+        }
+        let [exact, changed, refused] = counts;
+        out += &format!("{exact} exact, {changed} changed, {refused} refused\n");
+        if exact + changed > 0 {
+            out += "\nTo end the originals, once the new jobs are in place:\n";
+            for command in self.disable(import) {
+                out += &format!("  {command}\n");
+            }
+        }
+        out
+    }
+
+    fn place(&self, item: &Item) -> String {
+        let name = self.files.get(item.file).map_or("?", |file| file.name);
+        format!("{name}:{}", item.line)
+    }
+
+    /// The next nominal times, which is when the original runs, and the next
+    /// chosen ones; local.
+    fn runs(
+        &self,
+        entry: &kron_import::Entry,
+        zones: &mut Zones,
+    ) -> Option<(Vec<String>, Vec<String>)> {
+        let identity = match &self.arguments.output {
+            Some(path) => format!("{}:{}", places::clean(path).ok()?.display(), entry.name),
+            None => {
+                let directory = places::config_dir()?;
+                format!("{}:{}", directory.join(change::DEFAULT_FILE).display(), entry.name)
+            }
+        };
+        let job = Job::parse(&identity, &entry.schedule, zones).ok()?;
+        let local = |at: UtcSecond| {
+            let local = job.zone().local_time(at);
+            let (hour, minute, second) = local.time_of_day();
+            format!("{} {} {hour:02}:{minute:02}:{second:02}", local.weekday(), local.date())
+        };
+        let mut nominal = self.now;
+        let before = std::iter::from_fn(|| {
+            nominal = job.next_period(nominal)?.nominal();
+            Some(local(nominal))
+        });
+        let before = before.take(RUNS).collect();
+        let jobs = [crate::jobs::Named { name: entry.name.clone(), job: job.clone() }];
+        let after = next::timeline(&jobs, self.now)
+            .take(400)
+            .filter_map(|(_, period)| job.decide(period).chosen())
+            .take(RUNS)
+            .map(local)
+            .collect();
+        Some((before, after))
+    }
+
+    /// How to keep the originals from running, too.
+    fn disable(&self, import: &kron_import::Import) -> Vec<String> {
+        let mut commands: Vec<String> = Vec::new();
+        for item in import.items.iter().filter(|item| item.verdict.entry().is_some()) {
+            let file = self.files.get(item.file).map_or("", |file| file.name);
+            let command = match self.arguments.format {
+                ImportFormat::Crontab => {
+                    "crontab -e    # put a `#` before the converted lines; `crontab -r` removes all"
+                        .into()
+                }
+                ImportFormat::SystemCrontab if file.starts_with("/etc/cron.d/") => {
+                    format!("mv {file} {file}.disabled    # cron passes over names with a dot")
+                }
+                ImportFormat::SystemCrontab => {
+                    format!("put a `#` before line {} of {file}", item.line)
+                }
+                ImportFormat::Systemd => {
+                    let unit = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
+                    format!("systemctl disable --now {unit}")
+                }
+                ImportFormat::Cronjob => {
+                    let (namespace, name) = item
+                        .verdict
+                        .entry()
+                        .and_then(|entry| entry.name.split_once('/'))
+                        .map_or((None, item.source.as_str()), |(space, name)| (Some(space), name));
+                    let namespace = namespace.map(|n| format!(" -n {n}")).unwrap_or_default();
+                    let name = name.split_ascii_whitespace().next_back().unwrap_or(name);
+                    let name = name.rsplit('/').next().unwrap_or(name);
+                    format!(
+                        "kubectl patch cronjob {name}{namespace} -p '{{\"spec\":{{\"suspend\":true}}}}'"
+                    )
+                }
+            };
+            if !commands.contains(&command) {
+                commands.push(command);
+            }
+        }
+        commands
+    }
+
+    fn json(&self, import: &kron_import::Import, zones: &mut Zones) -> Value {
+        let items: Vec<Value> = import
+            .items
+            .iter()
+            .map(|item| {
+                let (verdict, entry) = match &item.verdict {
+                    Verdict::Exact(entry) => ("exact", Some(entry)),
+                    Verdict::Changed { entry, .. } => ("changed", Some(entry)),
+                    Verdict::Refused { .. } => ("refused", None),
+                };
+                let (before, after) =
+                    entry.and_then(|entry| self.runs(entry, zones)).unwrap_or_default();
+                json!({
+                    "verdict": verdict,
+                    "file": self.files.get(item.file).map(|file| file.name),
+                    "line": item.line,
+                    "source": item.source,
+                    "notes": item.verdict.notes(),
+                    "job": entry.map(|entry| &entry.name),
+                    "entry": entry.map(|entry| line(entry).to_string()),
+                    "before": before,
+                    "after": after,
+                })
+            })
+            .collect();
+        let remarks: Vec<Value> = import
+            .remarks
+            .iter()
+            .map(|remark| {
+                json!({
+                    "file": self.files.get(remark.file).map(|file| file.name),
+                    "line": remark.line,
+                    "text": remark.text,
+                })
+            })
+            .collect();
+        json!({
+            "zone": self.zone,
+            "items": items,
+            "remarks": remarks,
+            "disable": self.disable(import),
+        })
+    }
+}
