@@ -9,6 +9,7 @@ use crate::bounds::{DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MONTH};
 use crate::time::DAY_SECONDS;
 use crate::time::civil::{Date, weekday};
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
@@ -236,9 +237,22 @@ impl Clauses {
 
 impl fmt::Display for Clauses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
+    }
+}
+
+impl Clauses {
+    /// Adds the text to a string; cheaper than formatting it.
+    pub fn push_to(&self, out: &mut String) {
+        // Writing to a string cannot fail.
+        let _ = self.write(out);
+    }
+
+    pub(crate) fn write(&self, f: &mut impl fmt::Write) -> fmt::Result {
         let mut separator = "";
         for kind in ClauseKind::ALL.into_iter().filter(|&kind| self.names(kind)) {
-            write!(f, "{separator}{}", self.clause(kind))?;
+            f.write_str(separator)?;
+            self.clause(kind).write(f)?;
             separator = ";";
         }
         Ok(())
@@ -254,6 +268,12 @@ pub struct ClauseText<'a> {
 
 impl fmt::Display for ClauseText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
+    }
+}
+
+impl ClauseText<'_> {
+    fn write(self, f: &mut impl fmt::Write) -> fmt::Result {
         use crate::syntax::names::{MONTHS, WEEKDAYS};
         let clauses = self.clauses;
         match self.kind {
@@ -313,7 +333,7 @@ impl fmt::Display for ClauseText<'_> {
 /// Writes a set as a list of values and ranges. On a circle a run over the end
 /// is one range, unless the set is everything.
 fn write_ranges(
-    f: &mut fmt::Formatter<'_>,
+    f: &mut impl fmt::Write,
     prefix: &str,
     set: u64,
     least: u8,

@@ -24,6 +24,10 @@ impl Identity {
         if !IDENTITY_BYTES.contains(text.len()) {
             return Err(InvalidIdentity::Length(text.len()));
         }
+        // Plain printable text is settled byte by byte.
+        if text.bytes().all(|b| matches!(b, b' '..=b'~')) {
+            return Ok(Self(text.into()));
+        }
         match text.char_indices().find(|(_, c)| c.is_control()) {
             Some((at, _)) => Err(InvalidIdentity::ControlCharacter { at }),
             None => Ok(Self(text.into())),

@@ -111,10 +111,9 @@ impl Job {
         }
     }
 
-    /// The same definition under another identity, and so with other seeds.
-    #[must_use]
-    pub fn with_identity(&self, identity: Identity) -> Self {
-        Self { identity, ..self.clone() }
+    /// Puts the definition under another identity, and so gives it other seeds.
+    pub fn set_identity(&mut self, identity: Identity) {
+        self.identity = identity;
     }
 
     /// Who this is.

@@ -13,11 +13,18 @@ use crate::policy::PolicySpec;
 use crate::seed::SeedStrategy;
 use crate::time::duration::Pretty;
 use crate::window::WindowSpec;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
 impl fmt::Display for Cron {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
+    }
+}
+
+impl Cron {
+    fn write(&self, f: &mut impl fmt::Write) -> fmt::Result {
         write_field(f, self.minutes, self.stars.minute, &MINUTE, None)?;
         f.write_str(" ")?;
         write_field(f, self.hours.into(), self.stars.hour, &HOUR, None)?;
@@ -34,7 +41,7 @@ impl fmt::Display for Cron {
 }
 
 fn write_field(
-    f: &mut fmt::Formatter<'_>,
+    f: &mut impl fmt::Write,
     mut set: u64,
     star: bool,
     bounds: &Bounds<u8>,
@@ -47,7 +54,8 @@ fn write_field(
         let step = step.unwrap_or(1);
         f.write_str("*")?;
         if step > 1 {
-            write!(f, "/{step}")?;
+            f.write_str("/")?;
+            write_number(f, step)?;
         }
         set &= !every(bounds.min, bounds.max, step);
         if set == 0 {
@@ -86,28 +94,43 @@ pub(crate) fn runs(mut set: u64) -> Vec<(u8, u8)> {
     runs
 }
 
+/// A small number; a good deal cheaper than the general way.
+fn write_number(f: &mut impl fmt::Write, number: u8) -> fmt::Result {
+    let digits = [b'0' + number / 100, b'0' + number / 10 % 10, b'0' + number % 10];
+    let start = usize::from(number < 100) + usize::from(number < 10);
+    f.write_str(core::str::from_utf8(&digits[start..]).map_err(|_| fmt::Error)?)
+}
+
 /// Runs as a list: `1,3-5`. Names are counted from `least`.
 pub(crate) fn write_runs(
-    f: &mut fmt::Formatter<'_>,
+    f: &mut impl fmt::Write,
     runs: &[(u8, u8)],
     least: u8,
     names: Option<&[&str]>,
 ) -> fmt::Result {
-    let value = |f: &mut fmt::Formatter<'_>, value: u8| match names {
-        Some(names) => f.write_str(names[usize::from(value - least)]),
-        None => write!(f, "{value}"),
-    };
     let mut separator = "";
     for &(first, last) in runs {
         f.write_str(separator)?;
         separator = ",";
-        value(f, first)?;
+        write_value(f, first, least, names)?;
         if last != first {
             f.write_str("-")?;
-            value(f, last)?;
+            write_value(f, last, least, names)?;
         }
     }
     Ok(())
+}
+
+fn write_value(
+    f: &mut impl fmt::Write,
+    value: u8,
+    least: u8,
+    names: Option<&[&str]>,
+) -> fmt::Result {
+    match names {
+        Some(names) => f.write_str(names[usize::from(value - least)]),
+        None => write_number(f, value),
+    }
 }
 
 /// The canonical schedule of a job: cron fields and modifiers, no identity.
@@ -130,47 +153,69 @@ impl<'a> Schedule<'a> {
 
 impl fmt::Display for Schedule<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
+    }
+}
+
+impl Schedule<'_> {
+    /// Adds the text to a string; cheaper than formatting it.
+    pub fn push_to(&self, out: &mut String) {
+        // Writing to a string cannot fail.
+        let _ = self.write(out);
+    }
+
+    fn write(&self, f: &mut impl fmt::Write) -> fmt::Result {
         let job = self.job;
-        write!(f, "{}", job.cron())?;
+        job.cron().write(f)?;
         if job.zone().name() != "UTC" {
-            write!(f, " @tz({})", job.zone())?;
+            write_all(f, [" @tz(", job.zone().name(), ")"])?;
         }
-        if *job.window() != WindowSpec::default() {
-            write!(f, " @win({})", job.window())?;
+        let window = job.window();
+        if *window != WindowSpec::default() {
+            write_all(f, [" @win(", window.mode.as_str(), ","])?;
+            Pretty(window.duration).write(f)?;
+            f.write_str(")")?;
         }
-        write_distribution(f, job.distribution(), job.window())?;
+        write_distribution(f, job.distribution(), window)?;
         write_seed(f, job.seed_strategy(), job.salt())?;
         if self.policy {
             write_policy(f, job.policy())?;
         }
         for (rule, clauses) in
-            [("only", job.constraints().only()), ("avoid", job.constraints().avoid())]
+            [(" @only(", job.constraints().only()), (" @avoid(", job.constraints().avoid())]
         {
             if !clauses.is_empty() {
-                write!(f, " @{rule}({clauses})")?;
+                f.write_str(rule)?;
+                clauses.write(f)?;
+                f.write_str(")")?;
             }
         }
         Ok(())
     }
 }
 
+fn write_all<const N: usize>(f: &mut impl fmt::Write, parts: [&str; N]) -> fmt::Result {
+    parts.into_iter().try_for_each(|part| f.write_str(part))
+}
+
 fn write_distribution(
-    f: &mut fmt::Formatter<'_>,
+    f: &mut impl fmt::Write,
     distribution: &Distribution,
     window: &WindowSpec,
 ) -> fmt::Result {
     if *distribution == Distribution::Uniform {
         return Ok(());
     }
-    write!(f, " @dist({}", distribution.name())?;
+    write_all(f, [" @dist(", distribution.name()])?;
     match *distribution {
         Distribution::Uniform => {}
         Distribution::Normal { mu, sigma } => {
             if mu != Anchor::default_for(window.mode) {
-                write!(f, ",mu={}", mu.as_str())?;
+                write_all(f, [",mu=", mu.as_str()])?;
             }
             if sigma != Distribution::default_sigma(window) {
-                write!(f, ",sigma={}", Pretty(sigma))?;
+                f.write_str(",sigma=")?;
+                Pretty(sigma).write(f)?;
             }
         }
         Distribution::SkewEarly { shape } | Distribution::SkewLate { shape } => {
@@ -183,57 +228,54 @@ fn write_distribution(
                 write!(f, ",lambda={lambda}")?;
             }
             if direction != Direction::default() {
-                write!(f, ",dir={}", direction.as_str())?;
+                write_all(f, [",dir=", direction.as_str()])?;
             }
         }
     }
     f.write_str(")")
 }
 
-fn write_seed(f: &mut fmt::Formatter<'_>, strategy: SeedStrategy, salt: &str) -> fmt::Result {
+fn write_seed(f: &mut impl fmt::Write, strategy: SeedStrategy, salt: &str) -> fmt::Result {
     if strategy == SeedStrategy::default() && salt.is_empty() {
         return Ok(());
     }
-    write!(f, " @seed({}", strategy.as_str())?;
+    write_all(f, [" @seed(", strategy.as_str()])?;
     if !salt.is_empty() {
-        write!(f, ",salt={}", Quoted(salt))?;
+        f.write_str(",salt=")?;
+        write_quoted(f, salt)?;
     }
     f.write_str(")")
 }
 
 /// A string as the syntax takes it: bare if it can be, else in quotes.
-struct Quoted<'a>(&'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bare =
-            |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'/' | b':');
-        if self.0.bytes().all(bare) {
-            return f.write_str(self.0);
-        }
-        f.write_str("\"")?;
-        for c in self.0.chars() {
-            if matches!(c, '"' | '\\') {
-                f.write_str("\\")?;
-            }
-            fmt::Write::write_char(f, c)?;
-        }
-        f.write_str("\"")
+fn write_quoted(f: &mut impl fmt::Write, text: &str) -> fmt::Result {
+    let bare = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'/' | b':');
+    if text.bytes().all(bare) {
+        return f.write_str(text);
     }
+    f.write_str("\"")?;
+    for c in text.chars() {
+        if matches!(c, '"' | '\\') {
+            f.write_str("\\")?;
+        }
+        f.write_char(c)?;
+    }
+    f.write_str("\"")
 }
 
-fn write_policy(f: &mut fmt::Formatter<'_>, policy: &PolicySpec) -> fmt::Result {
+fn write_policy(f: &mut impl fmt::Write, policy: &PolicySpec) -> fmt::Result {
     let default = PolicySpec::default();
     if *policy == default {
         return Ok(());
     }
     let mut separator = " @policy(";
     if policy.concurrency != default.concurrency {
-        write!(f, "{separator}concurrency={}", policy.concurrency.as_str())?;
+        write_all(f, [separator, "concurrency=", policy.concurrency.as_str()])?;
         separator = ",";
     }
     if policy.deadline != default.deadline {
-        write!(f, "{separator}deadline={}", Pretty(policy.deadline))?;
+        write_all(f, [separator, "deadline="])?;
+        Pretty(policy.deadline).write(f)?;
         separator = ",";
     }
     if policy.suspend != default.suspend {

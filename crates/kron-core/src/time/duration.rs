@@ -164,17 +164,42 @@ pub struct Pretty(pub Duration);
 
 impl fmt::Display for Pretty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.0.as_nanos();
-        if rest == 0 {
+        self.write(f)
+    }
+}
+
+impl Pretty {
+    pub(crate) fn write(self, f: &mut impl fmt::Write) -> fmt::Result {
+        // Whole seconds, which is nearly always, fit into a machine word.
+        let mut rest = self.0.as_secs();
+        for (name, seconds) in [("h", 3600), ("m", 60), ("s", 1)] {
+            let count = rest / seconds;
+            rest %= seconds;
+            if count > 0 {
+                write_number(f, count)?;
+                f.write_str(name)?;
+            }
+        }
+        let mut rest = u64::from(self.0.subsec_nanos());
+        if rest == 0 && self.0.as_secs() == 0 {
             return f.write_str("0s");
         }
-        for (name, nanos) in UNITS {
-            let count = rest / u128::from(nanos);
-            rest %= u128::from(nanos);
+        for (name, nanos) in [("ms", 1_000_000), ("us", 1_000), ("ns", 1)] {
+            let count = rest / nanos;
+            rest %= nanos;
             if count > 0 {
-                write!(f, "{count}{name}")?;
+                write_number(f, count)?;
+                f.write_str(name)?;
             }
         }
         Ok(())
     }
+}
+
+fn write_number(f: &mut impl fmt::Write, number: u64) -> fmt::Result {
+    if number < 10 {
+        return f.write_char(char::from(b'0' + number as u8));
+    }
+    write_number(f, number / 10)?;
+    f.write_char(char::from(b'0' + (number % 10) as u8))
 }

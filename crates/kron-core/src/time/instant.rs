@@ -58,6 +58,14 @@ impl UtcSecond {
         UtcInstant { seconds: self.0, nanos: 0 }
     }
 
+    /// The canonical text as ASCII bytes, without allocating.
+    #[must_use]
+    pub fn to_ascii(self) -> [u8; 20] {
+        let mut text = [0; 20];
+        self.write(&mut text);
+        text
+    }
+
     /// The canonical text, without allocating.
     pub(crate) fn write(self, out: &mut [u8; 20]) {
         let days = self.0.div_euclid(DAY_SECONDS);

@@ -3,19 +3,20 @@
 //! Whatever has come in is answered before more is waited for, so that
 //! another program can talk to it line by line.
 
+mod definition;
+mod known;
+
 use crate::failure::{FATAL, Failure, INVALID, plain};
 use crate::terminal::unless_closed;
-use kron_core::{DefinitionErrors, Identity, Job, PeriodId, Record, Zones};
+use known::Known;
+use kron_core::{DefinitionErrors, Identity, Job, PeriodId, Zones};
 use serde::Deserialize;
 use serde_json::json;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::io::{self, Read, Write};
 
 /// Longest line, in bytes.
 const LINE: usize = 1 << 20;
-/// Definitions remembered.
-const REMEMBERED: usize = 4096;
 
 #[derive(Deserialize)]
 struct Request<'a> {
@@ -31,7 +32,7 @@ pub fn decide() -> Result<u8, Failure> {
     let mut decider = Decider::new();
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let mut buffer: Vec<u8> = Vec::new();
-    let mut answers = Vec::new();
+    let mut answers = String::new();
     let mut block = vec![0; 1 << 16];
     loop {
         let length = match input.read(&mut block) {
@@ -64,8 +65,8 @@ pub fn decide() -> Result<u8, Failure> {
 }
 
 /// Writes what has been answered; whether the reader has gone away.
-fn send(output: &mut impl Write, answers: &mut Vec<u8>) -> Result<bool, Failure> {
-    let written = output.write_all(answers).and_then(|()| output.flush());
+fn send(output: &mut impl Write, answers: &mut String) -> Result<bool, Failure> {
+    let written = output.write_all(answers.as_bytes()).and_then(|()| output.flush());
     answers.clear();
     let closed = written.as_ref().is_err_and(|e| e.kind() == io::ErrorKind::BrokenPipe);
     unless_closed(written)
@@ -75,8 +76,7 @@ fn send(output: &mut impl Write, answers: &mut Vec<u8>) -> Result<bool, Failure>
 
 struct Decider {
     zones: Zones,
-    /// Definitions under some identity; the schedule is what they are known by.
-    known: HashMap<Box<str>, Job>,
+    known: Known,
     line: usize,
     /// Inside a line that is too long.
     skipping: bool,
@@ -84,11 +84,11 @@ struct Decider {
 
 impl Decider {
     fn new() -> Self {
-        Self { zones: Zones::bundled(), known: HashMap::new(), line: 0, skipping: false }
+        Self { zones: Zones::bundled(), known: Known::new(), line: 0, skipping: false }
     }
 
     /// Gives up on a line that does not end.
-    fn skip(&mut self, buffer: &mut Vec<u8>, out: &mut Vec<u8>) {
+    fn skip(&mut self, buffer: &mut Vec<u8>, out: &mut String) {
         if !self.skipping {
             self.refuse(&json!({ "error": format!("line is longer than {LINE} bytes") }), 1, out);
         }
@@ -96,7 +96,7 @@ impl Decider {
         buffer.clear();
     }
 
-    fn answer(&mut self, line: &[u8], out: &mut Vec<u8>) {
+    fn answer(&mut self, line: &[u8], out: &mut String) {
         self.line += 1;
         if std::mem::take(&mut self.skipping) || line.iter().all(u8::is_ascii_whitespace) {
             return;
@@ -106,15 +106,14 @@ impl Decider {
         }
     }
 
-    fn refuse(&self, error: &serde_json::Value, ahead: usize, out: &mut Vec<u8>) {
+    fn refuse(&self, error: &serde_json::Value, ahead: usize, out: &mut String) {
         let mut error = error.clone();
         error["line"] = (self.line + ahead).into();
-        // Writing JSON of strings and numbers to memory cannot fail.
-        let _ = serde_json::to_writer(&mut *out, &error);
-        out.push(b'\n');
+        out.push_str(&error.to_string());
+        out.push('\n');
     }
 
-    fn decide(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<(), serde_json::Value> {
+    fn decide(&mut self, line: &[u8], out: &mut String) -> Result<(), serde_json::Value> {
         let request: Request<'_> = serde_json::from_slice(line).map_err(|error| {
             let text = error.to_string();
             let text = text.split(" at line ").next().unwrap_or(&text).to_string();
@@ -125,19 +124,14 @@ impl Decider {
         )?;
         let identity = Identity::new(&request.identity)
             .map_err(|error| json!({ "error": format!("identity: {error}") }))?;
-        if !self.known.contains_key(&*request.schedule) {
-            if self.known.len() == REMEMBERED {
-                self.known.clear();
-            }
-            let job = Job::parse(&request.identity, &request.schedule, &mut self.zones)
-                .map_err(|errors| definition(&errors))?;
-            self.known.insert((*request.schedule).into(), job);
+        if let Some(known) = self.known.get(&request.schedule) {
+            known.answer(identity, period, self.zones.version(), out);
+            return Ok(());
         }
-        let Some(known) = self.known.get(&*request.schedule) else { return Ok(()) };
-        let job = known.with_identity(identity);
-        let record = Record::of(&job.decide(period), &self.zones);
-        let _ = serde_json::to_writer(&mut *out, &record);
-        out.push(b'\n');
+        let job = Job::parse(&request.identity, &request.schedule, &mut self.zones)
+            .map_err(|errors| definition(&errors))?;
+        definition::answer_once(&job.decide(period), self.zones.version(), out);
+        self.known.offer(&request.schedule, job);
         Ok(())
     }
 }
