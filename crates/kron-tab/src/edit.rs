@@ -19,12 +19,15 @@ pub fn find(text: &str, name: &str) -> Option<(Line, Range<usize>)> {
     })
 }
 
-/// The names of all entries, valid or not.
+/// All entries, valid or not, each with its fields in canonical order.
 #[must_use]
-pub fn names(text: &str) -> Vec<String> {
-    entries(text)
-        .filter_map(|(raw, _)| raw.field(Key::Name).map(|field| field.value.to_string()))
-        .collect()
+pub fn lines(text: &str) -> Vec<Line> {
+    let canonical = |(raw, _): (Raw<'_>, Range<usize>)| {
+        let mut line = line_of(&raw, text);
+        line.fields.sort_by_key(|(key, _)| *key);
+        line
+    };
+    entries(text).map(canonical).collect()
 }
 
 /// The file with an entry added at its end.

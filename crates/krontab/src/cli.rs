@@ -120,9 +120,6 @@ Example:
     Import(Import),
     Run(Run),
     Verify(Verify),
-    /// Becomes a job's process; used by `run`.
-    #[command(hide = true)]
-    Launch,
 }
 
 /// Where jobs come from.

@@ -7,6 +7,9 @@ use kron_host::config::{Reason, Refusal};
 use kron_tab::{Lines, Problem};
 use serde_json::{Value, json};
 
+/// Longest list of what would be accepted that stands next to a better hint.
+const LONGEST_LABEL: usize = 80;
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
@@ -66,8 +69,10 @@ impl<'t> Page<'t> {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let label =
-            (!problem.expected.is_empty()).then(|| format!("expected {}", problem.expected));
+        // A long list says less than the hint below.
+        let worth_it = problem.hint.is_none() || problem.expected.len() <= LONGEST_LABEL;
+        let label = (!problem.expected.is_empty() && worth_it)
+            .then(|| format!("expected {}", problem.expected));
         let mut group = level
             .primary_title(&*problem.message)
             .id(problem.code)
@@ -110,7 +115,7 @@ impl<'t> Page<'t> {
         let (start, end) = (self.lines.position(span.start), self.lines.position(span.end));
         let mut value = json!({
             "severity": finding.severity.as_str(),
-            "category": category.as_str(),
+            "category": (finding.severity == Severity::Error).then(|| category.as_str()),
             "code": code,
             "path": self.path,
             "line": start.line,

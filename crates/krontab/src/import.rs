@@ -6,6 +6,7 @@
 use crate::change::{self, Draft};
 use crate::cli::{Format, Import, ImportFormat};
 use crate::failure::{Failure, INVALID, USER, note};
+use crate::lint::counted;
 use crate::{clock, next, terminal};
 use anstyle::{AnsiColor, Style};
 use kron_core::{Job, UtcSecond, Zones};
@@ -34,20 +35,29 @@ pub fn import(arguments: &Import) -> Result<u8, Failure> {
     };
     let host = Host { zone: &zone, user: &user, home: &home, system: places::is_system() };
     let mut draft = arguments.output.as_deref().map(open).transpose()?;
+    let mut convert = |names: &mut Names| {
+        kron_import::import(format(arguments.format), &files, &host, names, &mut zones)
+    };
+    let present = draft.as_ref().map(|draft| edit::lines(&draft.text)).unwrap_or_default();
+    // What was imported before keeps its name; what is new gets one of its own.
+    let before: Vec<Line> = convert(&mut Names::new()).items.iter().filter_map(item_line).collect();
     let mut names = Names::new();
-    for name in draft.as_ref().map(|draft| edit::names(&draft.text)).unwrap_or_default() {
-        names.insert(&name);
+    for line in present.iter().filter(|line| !before.contains(line)) {
+        if let Some((_, name)) = line.fields.iter().find(|(key, _)| *key == Key::Name) {
+            names.insert(name);
+        }
     }
-    let import =
-        kron_import::import(format(arguments.format), &files, &host, &mut names, &mut zones);
+    let import = convert(&mut names);
     let report = Report { arguments, files: &files, zone: &zone, now: clock::now() };
     match arguments.output_format {
         Format::Text => terminal::print(&report.text(&import, &mut zones)),
         Format::Json => terminal::print_json(&report.json(&import, &mut zones)),
     }
     if let Some(draft) = draft.as_mut().filter(|_| !arguments.dry_run) {
-        let count = write(draft, &import.items, &files)?;
-        note(format_args!("wrote {count} to {}", draft.path().display()));
+        let (new, old) = write(draft, &import.items, &files, &present)?;
+        let new = counted(new, "job", "jobs");
+        let old = if old > 0 { format!("; {old} were there already") } else { String::new() };
+        note(format_args!("wrote {new} to {}{old}", draft.path().display()));
     } else if arguments.output_format == Format::Text {
         note("nothing was written; `--output PATH` writes the converted jobs");
     }
@@ -147,6 +157,10 @@ fn read_one(path: &Path) -> Result<(String, String), Failure> {
         .map_err(|_| Failure::new(INVALID, format!("{name}: not valid UTF-8")))
 }
 
+fn item_line(item: &Item) -> Option<Line> {
+    item.verdict.entry().map(line)
+}
+
 /// A converted entry as a line of a file.
 fn line(entry: &kron_import::Entry) -> Line {
     let mut line = Line { schedule: entry.schedule.clone(), fields: Vec::new() };
@@ -156,16 +170,26 @@ fn line(entry: &kron_import::Entry) -> Line {
             line.set(key, &**value);
         }
     }
+    line.fields.sort_by_key(|(key, _)| *key);
     line
 }
 
 /// Adds the converted jobs to a file, each below a comment that says where it
-/// comes from; how many there are.
-fn write(draft: &mut Draft, items: &[Item], files: &[File<'_>]) -> Result<String, Failure> {
+/// comes from; how many are new, and how many were there already.
+fn write(
+    draft: &mut Draft,
+    items: &[Item],
+    files: &[File<'_>],
+    present: &[Line],
+) -> Result<(usize, usize), Failure> {
     let mut text = draft.text.clone();
-    let mut count = 0;
+    let (mut count, mut old) = (0, 0);
     for item in items {
-        let Some(entry) = item.verdict.entry() else { continue };
+        let Some(line) = item_line(item) else { continue };
+        if present.contains(&line) {
+            old += 1;
+            continue;
+        }
         count += 1;
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
@@ -176,13 +200,13 @@ fn write(draft: &mut Draft, items: &[Item], files: &[File<'_>]) -> Result<String
         for change in item.verdict.notes() {
             text += &format!("#   {}\n", change.replace('\n', " "));
         }
-        text = edit::append(&text, &line(entry));
+        text = edit::append(&text, &line);
     }
     draft.check(&text)?;
     if count > 0 {
         draft.write(&text)?;
     }
-    Ok(crate::lint::counted(count, "job", "jobs"))
+    Ok((count, old))
 }
 
 struct Report<'a> {

@@ -38,6 +38,10 @@ use std::ffi::OsString;
 
 /// Runs `krontab` with these arguments; the exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.get(1).is_some_and(|word| word == run::LAUNCH) {
+        return finish(run::launch());
+    }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -47,7 +51,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     terminal::choose_colour(cli.color);
-    match dispatch(&cli.command) {
+    finish(dispatch(&cli.command))
+}
+
+fn finish(outcome: Result<u8, Failure>) -> u8 {
+    match outcome {
         Ok(code) => code,
         Err(failure) => {
             failure.report();
@@ -71,6 +79,5 @@ fn dispatch(command: &Command) -> Result<u8, Failure> {
         Command::Import(arguments) => import::import(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Verify(arguments) => verify::verify(arguments),
-        Command::Launch => run::launch(),
     }
 }

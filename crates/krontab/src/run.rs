@@ -19,6 +19,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// The word by which this program calls itself to become a command.
+pub const LAUNCH: &str = "__launch";
 /// From asking a command to end until making it.
 const GRACE: Duration = Duration::from_secs(10);
 const FORWARDED: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
@@ -59,7 +61,7 @@ fn shell_environment() -> Vec<(String, String)> {
 /// pipe: command lines and environments can be read by others.
 fn start(plan: &Plan) -> io::Result<Child> {
     let mut child =
-        Command::new(std::env::current_exe()?).arg("launch").stdin(Stdio::piped()).spawn()?;
+        Command::new(std::env::current_exe()?).arg(LAUNCH).stdin(Stdio::piped()).spawn()?;
     if let Some(mut pipe) = child.stdin.take() {
         let text = serde_json::to_vec(plan).map_err(io::Error::other)?;
         pipe.write_all(&text)?;

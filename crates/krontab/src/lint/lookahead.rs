@@ -7,7 +7,7 @@
 use kron_core::{Job, PeriodId, UtcSecond};
 
 /// Periods looked at in all.
-const BUDGET: usize = 2_000_000;
+const BUDGET: usize = 1_000_000;
 /// Periods looked at for each job even so.
 const LEAST: usize = 8;
 /// Up to this many the odds of each period are worked out.

@@ -16,6 +16,7 @@ use kron_host::config::Refusal;
 use kron_tab::Entry;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Stdout, Write};
 
 /// Findings of one kind that are shown one by one before they are counted.
 const SHOWN_OF_A_KIND: usize = 10;
@@ -36,7 +37,7 @@ pub fn lint(arguments: &Lint) -> Result<u8, Failure> {
         Some(text) => moment::parse(text, &zones.utc(), now)?,
         None => now,
     };
-    let mut report = Report { arguments, tally: Tally::default(), json: Vec::new() };
+    let mut report = Report { arguments, tally: Tally::default(), json: JsonList::new() };
     let mut adviser = Adviser::new(from);
     for path in jobs::paths(&arguments.paths)? {
         match jobs::files(&path) {
@@ -64,7 +65,7 @@ pub fn advise(entry: &Entry, text: &str, now: UtcSecond) -> Vec<Finding> {
 struct Report<'a> {
     arguments: &'a Lint,
     tally: Tally,
-    json: Vec<Value>,
+    json: JsonList,
 }
 
 impl Report<'_> {
@@ -77,7 +78,7 @@ impl Report<'_> {
         self.tally.errors += 1;
         self.tally.unreadable |= refusal.is_unreadable();
         if self.is_json() {
-            self.json.push(refusal_json(path, refusal));
+            self.json.push(&refusal_json(path, refusal));
         } else {
             terminal::print(&format!("{}\n", render_refusal(path, refusal)));
         }
@@ -101,7 +102,9 @@ impl Report<'_> {
         }
         let page = Page::new(&file.shown, &file.bytes);
         if self.is_json() {
-            self.json.extend(findings.iter().map(|finding| page.json(finding)));
+            for finding in &findings {
+                self.json.push(&page.json(finding));
+            }
             return;
         }
         let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
@@ -134,7 +137,7 @@ impl Report<'_> {
         let Tally { files, entries, errors, warnings, unreadable } = self.tally;
         let denied = self.arguments.deny_warnings && warnings > 0;
         if self.is_json() {
-            terminal::print_json(&json!({
+            self.json.finish(&json!({
                 "valid": errors == 0 && !denied,
                 "from": from.to_string(),
                 "files": files,
@@ -142,7 +145,6 @@ impl Report<'_> {
                 "errors": errors,
                 "warnings": warnings,
                 "shortened": shortened,
-                "findings": self.json,
             }));
         } else {
             if shortened > 0 {
@@ -158,6 +160,33 @@ impl Report<'_> {
             (false, true) => USER,
             (false, false) => 0,
         })
+    }
+}
+
+/// One object whose first member, `findings`, is written as it comes, a finding
+/// a line: there may be hundreds of thousands.
+struct JsonList {
+    out: BufWriter<Stdout>,
+    any: bool,
+}
+
+impl JsonList {
+    fn new() -> Self {
+        Self { out: BufWriter::new(io::stdout()), any: false }
+    }
+
+    /// A reader that has gone away is no error.
+    fn push(&mut self, finding: &Value) {
+        let before = if self.any { ",\n" } else { "{\"findings\": [\n" };
+        let _ = write!(self.out, "{before}{finding}");
+        self.any = true;
+    }
+
+    fn finish(mut self, rest: &Value) {
+        let before = if self.any { "\n]" } else { "{\"findings\": []" };
+        let rest = rest.to_string();
+        let _ = writeln!(self.out, "{before},\n{}", rest.trim_start_matches('{'));
+        let _ = self.out.flush();
     }
 }
 

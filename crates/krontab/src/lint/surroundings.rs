@@ -47,6 +47,7 @@ impl Surroundings {
                     format!("looked for in {path}; write the whole path, or set `env=PATH=…`")
                 }
                 NoProgram::NotFound(_) => "not on this host, at least".into(),
+                NoProgram::NotExecutable(path) if path.is_dir() => "it is a directory".into(),
                 NoProgram::NotExecutable(path) => format!("`chmod +x {}`", path.display()),
             };
             findings.push(Finding::warning(problem.hint(hint)));
