@@ -4,15 +4,33 @@ CARGO ?= cargo
 FUZZ_SECONDS ?= 20
 TOOLS := $(CURDIR)/target/tools
 
-.PHONY: run test check bench instructions fuzz
+PREFIX ?= /usr/local
+DESTDIR ?=
 
-## Shows the next chosen times of a few example schedules.
+.PHONY: run test check bench instructions fuzz install generate
+
+## Builds krontab and shows when the example jobs run next.
 run:
-	@$(CARGO) run --quiet --locked -p kron-core --example upcoming
+	@$(CARGO) build --locked -p krontab
+	@target/debug/krontab lint examples
+	@target/debug/krontab next --file examples --as /etc/krond.d
 
 ## Everything that can be tested on a machine that has Rust and nothing else.
 test:
 	$(CARGO) test --locked
+
+## Installs krontab with its man pages and completions.
+install:
+	$(CARGO) build --locked --release -p krontab
+	install -D -m 755 target/release/krontab $(DESTDIR)$(PREFIX)/bin/krontab
+	for page in man/*.1; do install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $$page; done
+	install -D -m 644 completions/krontab.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/krontab
+	install -D -m 644 completions/_krontab $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_krontab
+	install -D -m 644 completions/krontab.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/krontab.fish
+
+## Writes man pages and completions anew.
+generate:
+	UPDATE=1 $(CARGO) test --locked --quiet -p krontab --test generated
 
 ## Format, lints and documentation; no warning is accepted.
 check:

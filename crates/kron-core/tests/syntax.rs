@@ -171,38 +171,8 @@ fn salts() {
 /// of them (SYN-28, SYN-29: all five distributions) gets a chosen time.
 #[test]
 fn examples_of_the_contract() {
-    let examples = [
-        "0 0 * * *",
-        "15 9 * * MON-FRI",
-        "*/5 * * * *",
-        "0 3 1 * *",
-        "0 10 * * * @tz(Europe/Paris)",
-        "0 18 * * * @tz(America/Los_Angeles)",
-        "0 0 * * * @win(after,2h)",
-        "0 10 * * * @win(around,45m)",
-        "0 10 * * * @win(around,2h) @dist(normal,sigma=20m)",
-        "0 10 * * * @win(after,2h)  @dist(normal,mu=start,sigma=15m)",
-        "0 10 * * * @win(after,2h) @dist(skewEarly,shape=3)",
-        "0 10 * * * @win(after,2h) @dist(skewLate,shape=1.5)",
-        "0 10 * * * @win(after,2h) @dist(exponential,dir=early,lambda=1.2)",
-        "0 10 * * * @win(after,2h) @dist(exponential,dir=late,lambda=0.8)",
-        r#"0 0 * * * @seed(stable,salt="team-a")"#,
-        "0 10 * * * @seed(daily)",
-        "0 10 * * MON @seed(weekly,salt=prod)",
-        "0 0 * * * @policy(concurrency=forbid,deadline=10m)",
-        "0 10 * * * @policy(concurrency=replace)",
-        "0 10 * * * @win(after,2h) @avoid(hours=0-6)",
-        "0 18 * * * @win(around,1h) @only(dow=MON-FRI;between=08:00-20:00)",
-        "0 19 * * * @avoid(date=2026-12-25)",
-        "0 19 * * * @avoid(dates=2026-12-24..2026-12-31)",
-        "0 0 * * * @tz(UTC) @win(after,3h) @dist(uniform) @seed(stable,salt=backup) @policy(concurrency=forbid,deadline=30m)",
-        "0 10 * * * @tz(Europe/Paris) @win(around,90m) @dist(skewLate,shape=2.5) @seed(daily,salt=msgs) @only(dow=MON-FRI;between=08:00-20:00)",
-        "0 18 * * * @tz(America/Los_Angeles) @win(around,20m) @dist(skewLate,shape=1.4) @seed(daily,salt=lights)",
-        "0 * * * * @tz(UTC) @win(after,30m) @dist(skewEarly) @only(dow=MON-FRI;hours=8-18)",
-        "0 2 1 * * @tz(UTC) @win(after,8h) @dist(uniform) @policy(concurrency=forbid,deadline=15m)",
-        "0 10 * * * @win(around,2h) @dist(normal,sigma=20m)",
-        "0 10 * * * @win(after,2h)  @dist(exponential,dir=early,lambda=1.2)",
-    ];
+    let examples = include_str!("data/contract-examples.txt").lines();
+    assert_eq!(examples.clone().count(), 30);
     for example in examples {
         let job = job(example);
         // A Monday noon: every constraint above allows the periods after it soon.

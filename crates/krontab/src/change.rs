@@ -192,7 +192,7 @@ impl Draft {
         }
         let page = Page::new(&path, text.as_bytes());
         for problem in &tab.problems {
-            terminal::print_error(&page.render(&Finding::error(problem.clone())));
+            terminal::print_error(&format!("{}\n", page.render(&Finding::error(problem.clone()))));
         }
         Err(Failure::new(INVALID, "nothing was written"))
     }
@@ -221,7 +221,7 @@ impl Draft {
             let path = self.path.to_string_lossy();
             let page = Page::new(&path, text.as_bytes());
             for finding in advise(entry, text, now) {
-                terminal::print_error(&page.render(&finding));
+                terminal::print_error(&format!("{}\n", page.render(&finding)));
             }
         }
         if dry_run {

@@ -55,7 +55,7 @@ fn check(path: &Path, text: &Result<String, Vec<u8>>) -> Option<String> {
     let tab = kron_tab::read(&shown, bytes, &mut Zones::bundled());
     let page = Page::new(&shown, bytes);
     for problem in &tab.problems {
-        terminal::print_error(&page.render(&Finding::error(problem.clone())));
+        terminal::print_error(&format!("{}\n", page.render(&Finding::error(problem.clone()))));
     }
     if tab.problems.is_empty() { text.clone().ok() } else { None }
 }

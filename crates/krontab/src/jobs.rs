@@ -117,7 +117,7 @@ pub fn report(file: &Loaded) {
     }
     let page = Page::new(&file.shown, &file.bytes);
     for problem in &file.tab.problems {
-        terminal::print_error(&page.render(&Finding::error(problem.clone())));
+        terminal::print_error(&format!("{}\n", page.render(&Finding::error(problem.clone()))));
     }
 }
 
@@ -185,6 +185,6 @@ pub fn report_schedule(schedule: &str, errors: &kron_core::DefinitionErrors) {
     let page = Page::new("schedule", schedule.as_bytes());
     for error in errors.as_slice() {
         let problem = kron_tab::Problem::in_schedule(error, 0);
-        terminal::print_error(&page.render(&Finding::error(problem)));
+        terminal::print_error(&format!("{}\n", page.render(&Finding::error(problem))));
     }
 }
