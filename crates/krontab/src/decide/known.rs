@@ -13,33 +13,38 @@ const PLACES: usize = 1024;
 
 pub struct Known {
     hasher: RandomState,
-    /// The hash of the schedule seen last, and its definition if it was kept.
-    places: Vec<(u64, Option<(Box<str>, Definition)>)>,
+    places: Vec<Place>,
     /// Hash of the schedule asked for last.
     asked: u64,
 }
 
+#[derive(Default)]
+struct Place {
+    /// Of the schedule seen here last.
+    hash: u64,
+    /// That schedule and its definition, if it was kept.
+    kept: Option<(Box<str>, Definition)>,
+}
+
 impl Known {
     pub fn new() -> Self {
-        let places = std::iter::repeat_with(|| (0, None)).take(PLACES).collect();
+        let places = std::iter::repeat_with(Place::default).take(PLACES).collect();
         Self { hasher: RandomState::new(), places, asked: 0 }
     }
 
     /// The definition of a schedule, if it is kept.
     pub fn get(&mut self, schedule: &str) -> Option<&mut Definition> {
         self.asked = self.hasher.hash_one(schedule);
-        let (hash, kept) = &mut self.places[(self.asked as usize) % PLACES];
-        let (known, definition) = kept.as_mut().filter(|_| *hash == self.asked)?;
+        let place = &mut self.places[(self.asked as usize) % PLACES];
+        let (known, definition) = place.kept.as_mut().filter(|_| place.hash == self.asked)?;
         (**known == *schedule).then_some(definition)
     }
 
     /// Takes note of a schedule just asked for, and keeps it the second time.
     pub fn offer(&mut self, schedule: &str, job: Job) {
-        let (hash, kept) = &mut self.places[(self.asked as usize) % PLACES];
-        if *hash == self.asked {
-            *kept = Some((schedule.into(), Definition::new(job)));
-        } else {
-            (*hash, *kept) = (self.asked, None);
-        }
+        let kept = |job| Some((schedule.into(), Definition::new(job)));
+        let place = &mut self.places[(self.asked as usize) % PLACES];
+        let again = place.hash == self.asked;
+        *place = Place { hash: self.asked, kept: if again { kept(job) } else { None } };
     }
 }

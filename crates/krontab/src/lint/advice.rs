@@ -141,7 +141,7 @@ fn little_left(outlook: &Outlook, span: Span) -> Option<Problem> {
 }
 
 fn percent(share: f64) -> String {
-    if share >= 0.001 { format!("{:.1} %", share * 100.0) } else { format!("{:.2e}", share) }
+    if share >= 0.001 { format!("{:.1} %", share * 100.0) } else { format!("{share:.2e}") }
 }
 
 fn unschedulable(job: &Job, outlook: Outlook, span: Span) -> Option<Finding> {

@@ -52,7 +52,7 @@ pub fn lint(arguments: &Lint) -> Result<u8, Failure> {
             }
         }
     }
-    report.finish(from, adviser.shortened())
+    Ok(report.finish(from, adviser.shortened()))
 }
 
 /// What there is to say about one entry, as of now.
@@ -133,7 +133,7 @@ impl Report<'_> {
         }
     }
 
-    fn finish(self, from: UtcSecond, shortened: usize) -> Result<u8, Failure> {
+    fn finish(self, from: UtcSecond, shortened: usize) -> u8 {
         let Tally { files, entries, errors, warnings, unreadable } = self.tally;
         let denied = self.arguments.deny_warnings && warnings > 0;
         if self.is_json() {
@@ -155,11 +155,11 @@ impl Report<'_> {
             }
             terminal::print(&summary(files, entries, errors, warnings));
         }
-        Ok(match (unreadable, errors > 0 || denied) {
+        match (unreadable, errors > 0 || denied) {
             (true, _) => INVALID,
             (false, true) => USER,
             (false, false) => 0,
-        })
+        }
     }
 }
 

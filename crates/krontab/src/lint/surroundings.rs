@@ -70,14 +70,13 @@ impl Surroundings {
         });
         let problem = |error: &PlanError| Problem::new("unknown-account", span, error.to_string());
         match error {
-            None | Some(PlanError::Database(_)) => {}
             Some(error @ PlanError::NotPermitted(_)) if own => {
                 findings.push(Finding::error(
                     Problem { code: "other-account", ..problem(error) }
                         .hint("leave the field out; jobs of a user run as that user"),
                 ));
             }
-            Some(PlanError::NotPermitted(_)) => {}
+            None | Some(PlanError::Database(_) | PlanError::NotPermitted(_)) => {}
             Some(error) => findings.push(Finding::warning(
                 problem(error).hint("not on this host, at least; such a job does not run"),
             )),
