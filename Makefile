@@ -50,7 +50,7 @@ instructions:
 ## Each fuzz target for FUZZ_SECONDS. libFuzzer needs unstable compiler flags,
 ## which the stable compiler accepts when told to.
 fuzz: $(TOOLS)/bin/cargo-fuzz
-	@for target in duration constraint schedule; do \
+	@for target in duration constraint schedule tab log; do \
 	  mkdir -p fuzz/corpus/$$target; \
 	  RUSTC_BOOTSTRAP=1 $(TOOLS)/bin/cargo-fuzz fuzz run --sanitizer none $$target \
 	    fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) \

@@ -108,7 +108,7 @@ fn every_example_is_linted_explained_and_listed() {
     assert_eq!(lint["errors"], 0);
     assert_eq!(lint["entries"], examples.len());
     let from = "2026-03-02T00:00:00Z";
-    for i in 0..examples.len() {
+    for (i, example) in examples.iter().enumerate() {
         let name = format!("example-{i}");
         let common = ["--file", path, "--format", "json", &name];
         let listed = json(&[&["next", "--from", from, "--count", "60"], &common[..]].concat());
@@ -116,7 +116,7 @@ fn every_example_is_linted_explained_and_listed() {
         let chosen = decisions.iter().find(|decision| decision["chosenTime"].is_string()).unwrap();
         let at = chosen["nominalTime"].as_str().unwrap();
         let explained = json(&[&["explain", "--at", at], &common[..]].concat());
-        same(&explained, chosen, examples[i]);
+        same(&explained, chosen, example);
         let identity = format!("{}:{name}", Path::new(path).display());
         assert_eq!(explained["identity"], identity);
     }
