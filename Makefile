@@ -40,7 +40,9 @@ check:
 
 ## Speed beside other libraries, in one run.
 bench:
-	$(CARGO) run --locked --release -p kron-bench
+	$(CARGO) build --locked --release -p kron-bench -p krontab
+	target/release/kron-bench
+	target/release/kron-bench programs
 
 ## The same in instructions, which a busy machine does not change (needs valgrind).
 instructions:

@@ -3,9 +3,11 @@
 //! `kron-bench` times every row and prints nanoseconds and ratios;
 //! `kron-bench instructions` counts instructions under callgrind, which does
 //! not care how busy the machine is; `kron-bench repeat ROW CONTENDER N` runs
-//! one contender N times and is what callgrind is pointed at.
+//! one contender N times and is what callgrind is pointed at;
+//! `kron-bench programs` runs `krontab` on large inputs.
 
 mod instructions;
+mod programs;
 mod rows;
 mod timing;
 
@@ -18,9 +20,10 @@ fn main() -> ExitCode {
     match words.as_slice() {
         [] => timing::report(&mut rows()),
         ["instructions"] => instructions::report(&rows()),
+        ["programs"] => programs::report(),
         ["repeat", row, contender, times] => repeat(row, contender, times),
         _ => {
-            eprintln!("usage: kron-bench [instructions | repeat ROW CONTENDER TIMES]");
+            eprintln!("usage: kron-bench [instructions | programs | repeat ROW CONTENDER TIMES]");
             ExitCode::from(2)
         }
     }

@@ -7,9 +7,9 @@
 use kron_core::{Job, PeriodId, UtcSecond};
 
 /// Periods looked at in all.
-const BUDGET: usize = 1_000_000;
+const BUDGET: usize = 300_000;
 /// Periods looked at for each job even so.
-const LEAST: usize = 8;
+const LEAST: usize = 2;
 /// Up to this many the odds of each period are worked out.
 const ODDS: usize = 1_000;
 /// Beyond, only of those that took this many draws.
