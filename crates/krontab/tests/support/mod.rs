@@ -3,7 +3,7 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Nothing here takes nearly as long; what does, hangs.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 /// The user `nobody` and its group.
 pub const NOBODY: u32 = 65534;
 /// The search path of every `krontab` that is started here.
@@ -239,11 +239,8 @@ impl<'a> Krontab<'a> {
     }
 
     fn command(&self) -> Command {
-        let mut words = self.wrapper.iter().map(AsRef::as_ref).collect::<Vec<&Path>>();
-        let words = {
-            words.push(&self.program);
-            words
-        };
+        let mut words: Vec<&Path> = self.wrapper.iter().map(Path::new).collect();
+        words.push(&self.program);
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).args(&self.args).current_dir(self.place.path());
         command.env_clear().envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -280,6 +277,10 @@ impl Running {
         Pid::from_raw(i32::try_from(self.child.id()).unwrap())
     }
 
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn signal(&self, signal: Signal) {
         kill(self.pid(), signal).unwrap();
     }
@@ -291,6 +292,11 @@ impl Running {
         let (sender, receiver) = mpsc::channel();
         thread::spawn(move || sender.send(self.child.wait_with_output()));
         let Ok(output) = receiver.recv_timeout(patience) else {
+            // Its job has a session of its own and would stay.
+            let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+            for child in children.unwrap_or_default().split_whitespace() {
+                let _ = killpg(Pid::from_raw(child.parse().unwrap()), Signal::SIGKILL);
+            }
             let _ = kill(pid, Signal::SIGKILL);
             panic!("krontab did not end within {patience:?}");
         };
