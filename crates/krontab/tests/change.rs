@@ -74,9 +74,9 @@ fn add() {
         &format!("{FILE}\n5 5 * * * name=new command=/bin/true\n"),
     );
     check(
-        &["add", "new", "5 5 * * * @win(around,10m)", "user=root", "--", "/bin/echo", "a b"],
+        &["add", "new", "5 5 * * * @win(around,10m)", "timeout=1h", "--", "/bin/echo", "a b"],
         &format!(
-            "{FILE}\n5 5 * * * @win(around,10m) name=new user=root command=\"/bin/echo 'a b'\"\n"
+            "{FILE}\n5 5 * * * @win(around,10m) name=new timeout=1h command=\"/bin/echo 'a b'\"\n"
         ),
     );
 }
@@ -102,10 +102,10 @@ fn set() {
     );
     // An entry of several lines becomes one; the lines around it stay.
     check(
-        &["set", "report", "user=root"],
+        &["set", "report", "timeout=1h"],
         &FILE.replace(
             "30 7 * * MON \\\n    name=report \\\n    command=/bin/true",
-            "30 7 * * MON name=report user=root command=/bin/true",
+            "30 7 * * MON name=report timeout=1h command=/bin/true",
         ),
     );
     check(
@@ -118,9 +118,9 @@ fn set() {
 #[test]
 fn set_twice() {
     let place = shop();
-    change(&place, &["set", "backup", "user=root"]).exits(0);
+    change(&place, &["set", "backup", "timeout=1h"]).exits(0);
     let once = place.read("shop.kron");
-    change(&place, &["set", "backup", "user=root"]).exits(0);
+    change(&place, &["set", "backup", "timeout=1h"]).exits(0);
     assert_eq!(place.read("shop.kron"), once);
 }
 
@@ -204,7 +204,7 @@ fn a_schedule_is_no_comment() {
 /// Nor does it bring fields: `next --schedule` does not take them either.
 #[test]
 fn a_schedule_has_no_fields() {
-    for schedule in ["0 0 * * * user=root", "0 0 * * * @win(after,1h) shell=true"] {
+    for schedule in ["0 0 * * * timeout=1h", "0 0 * * * @win(after,1h) shell=true"] {
         let place = Place::new();
         krontab(&place, &["next", "--schedule", schedule, "--identity", "x"]).exits(2);
         check_refused(&["add", "new", schedule, "--", "/bin/true"], 2, "error");
@@ -217,7 +217,7 @@ fn a_schedule_has_no_fields() {
 fn not_found_or_found() {
     for (args, message) in [
         (&["add", "backup", "5 5 * * *", "--", "/bin/true"][..], "there is a job `backup` already"),
-        (&["set", "nothing", "user=root"], "there is no job `nothing`"),
+        (&["set", "nothing", "timeout=1h"], "there is no job `nothing`"),
         (&["remove", "nothing"], "there is no job `nothing`"),
         (&["remove", "off"], "there is no job `off`"),
         (&["set", "backup", "--unset", "timeout"], "has no field `timeout`"),
@@ -232,7 +232,7 @@ fn an_invalid_file() {
     let bad = "60 * * * * name=bad command=/bin/true\n";
     for args in [
         &["add", "new", "5 5 * * *", "--", "/bin/true"][..],
-        &["set", "bad", "user=root"],
+        &["set", "bad", "timeout=1h"],
         &["remove", "bad"],
     ] {
         let place = Place::new();
@@ -257,8 +257,8 @@ fn dry_run() {
             "5 5 * * * name=new command=/bin/true\nfirst run: ",
         ),
         (
-            &["set", "--dry-run", "noon", "user=root"],
-            "0 12 * * * name=noon user=root command=/bin/true\nfirst run: ",
+            &["set", "--dry-run", "noon", "timeout=1h"],
+            "0 12 * * * name=noon timeout=1h command=/bin/true\nfirst run: ",
         ),
         (
             &["remove", "--dry-run", "noon"],
@@ -285,7 +285,7 @@ fn unsafe_places() {
     let add = ["add", "new", "5 5 * * *", "--", "/bin/true"];
     let place = shop();
     set_mode(&place.at("shop.kron"), 0o666);
-    for args in [&add[..], &["set", "noon", "user=root"], &["remove", "noon"]] {
+    for args in [&add[..], &["set", "noon", "timeout=1h"], &["remove", "noon"]] {
         change(&place, args).exits(2).says("may be written to by others");
         assert_eq!(place.read("shop.kron"), FILE);
     }
@@ -301,7 +301,7 @@ fn unsafe_places() {
     // A link stays a link, and what it points to stays.
     fs::rename(place.at("shop.kron"), place.at("real.kron")).unwrap();
     symlink("real.kron", place.at("shop.kron")).unwrap();
-    for args in [&add[..], &["set", "noon", "user=root"], &["remove", "noon"]] {
+    for args in [&add[..], &["set", "noon", "timeout=1h"], &["remove", "noon"]] {
         change(&place, args).exits(2).says("symbolic link");
     }
     assert_eq!(place.read("real.kron"), FILE);
@@ -326,7 +326,7 @@ fn mode_and_owner_stay() {
         let place = shop();
         let file = place.at("shop.kron");
         set_mode(&file, kept);
-        change(&place, &["set", "noon", "user=root"]).exits(0);
+        change(&place, &["set", "noon", "timeout=1h"]).exits(0);
         assert_eq!(mode(&file), kept);
     }
     if !need_root() {
@@ -336,7 +336,7 @@ fn mode_and_owner_stay() {
     let file = place.at("shop.kron");
     set_mode(&file, 0o640);
     chown(&file, None, Some(NOBODY)).unwrap();
-    change(&place, &["set", "noon", "user=root"]).exits(0);
+    change(&place, &["set", "noon", "timeout=1h"]).exits(0);
     change(&place, &["add", "new", "5 5 * * *", "--", "/bin/true"]).exits(0);
     let now = fs::metadata(&file).unwrap();
     assert_eq!((now.uid(), now.gid(), mode(&file)), (0, NOBODY, 0o640));
@@ -412,6 +412,22 @@ fn two_at_once() {
     }
     assert_eq!(place.names(), ["shop.kron"]);
     krontab(&place, &["lint", "shop.kron"]).exits(0).prints("43 jobs");
+}
+
+/// Also if there is nothing yet that both could hold on to.
+#[test]
+fn two_at_once_anew() {
+    for _ in 0..20 {
+        let place = Place::new();
+        let both = ["x", "y"].map(|name| {
+            let args = ["add", "--file", "a/b/new.kron", name, "5 5 * * *", "--", "/bin/true"];
+            Krontab::new(&place, &args).start()
+        });
+        for running in both {
+            running.end().exits(0);
+        }
+        krontab(&place, &["lint", "a/b/new.kron"]).exits(0).prints("2 jobs");
+    }
 }
 
 /// The same name from two at once: one gets it.
@@ -523,8 +539,8 @@ fn values_survive() {
 fn by_identity() {
     let place = shop();
     let identity = format!("{}:noon", place.at("shop.kron").display());
-    change(&place, &["set", &identity, "user=root"]).exits(0);
-    assert!(place.read("shop.kron").contains("name=noon user=root command=/bin/true"));
+    change(&place, &["set", &identity, "timeout=1h"]).exits(0);
+    assert!(place.read("shop.kron").contains("name=noon timeout=1h command=/bin/true"));
     change(&place, &["remove", &identity]).exits(0);
     assert!(!place.read("shop.kron").contains("name=noon"));
 }
@@ -677,7 +693,7 @@ fn where_jobs_of_a_user_are_kept() {
     }
     let bin = Place::new();
     let run = |place: &Place, xdg: Option<&Path>, args: &[&str]| {
-        let mut krontab = Krontab::new(place, args).as_nobody(&bin);
+        let mut krontab = Krontab::new(place, args).by_nobody(&bin);
         if let Some(xdg) = xdg {
             krontab = krontab.env("XDG_CONFIG_HOME", xdg.to_str().unwrap());
         }
@@ -710,11 +726,43 @@ fn where_jobs_of_a_user_are_kept() {
     assert!(home.names().is_empty());
 }
 
+/// FAULTS 34, SYN-44: without root a job of someone else is an error, so it is
+/// not written either.
+#[test]
+fn a_job_of_another_user() {
+    if !need_nobody() {
+        return;
+    }
+    let (place, bin) = (Place::of_nobody().unwrap(), Place::new());
+    let file = place.write("shop.kron", FILE);
+    chown(&file, Some(NOBODY), Some(NOBODY)).unwrap();
+    for args in [
+        &["add", "--file", "shop.kron", "new", "5 5 * * *", "user=root", "--", "/bin/true"][..],
+        &["set", "--file", "shop.kron", "noon", "user=root"],
+    ] {
+        let output = Krontab::new(&place, args).by_nobody(&bin).run();
+        let _ = output.exits(2).says("only root may run something as `root`");
+        assert_eq!(place.read("shop.kron"), FILE);
+    }
+}
+
+/// Without a place for the copy nothing happens; it is that place that is named.
+#[test]
+fn edit_without_a_place() {
+    let place = shop();
+    let output = Krontab::new(&place, &["edit", "shop.kron"])
+        .env("EDITOR", "true")
+        .env("TMPDIR", "/nonexistent/tmp")
+        .run();
+    let _ = output.exits(4).says("/nonexistent/tmp");
+    assert_eq!(place.read("shop.kron"), FILE);
+}
+
 /// A disk that is full: nothing is changed, and the code says so.
 #[test]
 fn no_room() {
     let place = shop();
-    let args = ["set", "--file", "shop.kron", "noon", "user=root"];
+    let args = ["set", "--file", "shop.kron", "noon", "timeout=1h"];
     // Files may have one block of 512 bytes at most; the new one would have more.
     let text = format!("{FILE}\n{}", "# padding\n".repeat(100));
     place.write("shop.kron", &text);

@@ -473,7 +473,7 @@ fn a_wrong_owner() {
 
 fn lint_as_nobody(place: &Place, path: &str) -> Output {
     let bin = Place::new();
-    Krontab::new(place, &["lint", path]).as_nobody(&bin).run()
+    Krontab::new(place, &["lint", path]).by_nobody(&bin).run()
 }
 
 /// FAULTS 8: what cannot be read ends `lint` with 2, and says which.

@@ -320,7 +320,7 @@ fn as_nobody() {
         ("command=\"/usr/bin/id -un\"", 0, "nobody\n"),
     ] {
         let place = job(fields);
-        let output = Krontab::new(&place, &RUN).as_nobody(&bin).run().exits(status);
+        let output = Krontab::new(&place, &RUN).by_nobody(&bin).run().exits(status);
         assert_eq!(output.stdout, stdout, "{fields}");
         if status == 1 {
             let _ = output.says("only root may run something as");
@@ -397,7 +397,7 @@ fn a_timeout() {
     assert_eq!(output.status, 143, "ended by SIGTERM, not by SIGKILL: {output:?}");
     // One that hears of it may end as it likes.
     let output = run(
-        "shell=true command=\"trap 'echo bye; kill $!; exit 3' TERM; sleep 100 & wait\" timeout=300ms",
+        "shell=true command=\"trap 'echo bye; kill $!; exit 3' TERM; sleep 100 & wait\" timeout=1s",
     );
     assert_eq!((output.status, output.stdout.as_str()), (3, "bye\n"));
     // In time is in time.
@@ -408,7 +408,7 @@ fn a_timeout() {
 #[test]
 fn a_timeout_of_many() {
     let place =
-        job("shell=true command=\"sleep 100 & echo $! > background; wait; wait\" timeout=300ms");
+        job("shell=true command=\"sleep 100 & echo $! > background; wait; wait\" timeout=1s");
     let output = krontab(&place, &RUN);
     assert_eq!(output.status, 143);
     let background = place.read("background");

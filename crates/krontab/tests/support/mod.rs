@@ -221,7 +221,7 @@ impl<'a> Krontab<'a> {
 
     /// Starts it as `nobody`. Where the build is kept may be out of reach for
     /// others, so the program is taken along, into a directory of its own.
-    pub fn as_nobody(mut self, bin: &'a Place) -> Self {
+    pub fn by_nobody(mut self, bin: &'a Place) -> Self {
         let program = bin.at("krontab");
         if !program.exists() && fs::hard_link(&self.program, &program).is_err() {
             // Not copied by this process: a program that is open for writing
