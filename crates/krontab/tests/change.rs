@@ -360,7 +360,6 @@ fn a_new_file_is_safe() {
 #[test]
 fn atomic() {
     let place = shop();
-    let text = |i: u32| FILE.replace("name=noon", &format!("name=noon description=\"no {i}\""));
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let reader = scope.spawn(|| {
@@ -382,8 +381,7 @@ fn atomic() {
             assert!(whole(&seen) && seen.len() >= FILE.len(), "{seen}");
         }
     });
-    let last = place.read("shop.kron");
-    assert_eq!(last.len(), text(19).len());
+    assert!(place.read("shop.kron").contains("description=\"no 19\""));
     assert_eq!(place.names(), ["shop.kron"]);
 }
 
