@@ -10,6 +10,7 @@ use crate::places::clean;
 use kron_tab::bounds::FILE_BYTES;
 use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -162,14 +163,15 @@ pub fn check_new(path: &Path) -> Result<(), Refusal> {
 }
 
 fn check_name(path: &Path) -> Result<(), Refusal> {
-    if is_kron(path) && !is_leftover(path) {
-        return Ok(());
+    let hint = "such a name is never read as configuration; rename the file";
+    if !is_kron(path) {
+        let message = format!("the name does not end in `.{EXTENSION}`");
+        return Err(Refusal::not_safe(path, message, hint));
     }
-    Err(Refusal::not_safe(
-        path,
-        format!("the name does not end in `.{EXTENSION}`"),
-        format!("configuration files end in `.{EXTENSION}`, and are no dot files; rename the file"),
-    ))
+    if is_leftover(path) {
+        return Err(Refusal::not_safe(path, "the name begins with `.` or `#`", hint));
+    }
+    Ok(())
 }
 
 /// Opens without following a link and without waiting for the other end of a
@@ -218,24 +220,47 @@ fn check_file(path: &Path, metadata: &Metadata) -> Result<(), Refusal> {
     check_mode(path, path, "the file", metadata)
 }
 
-/// Checks every directory above a path, as written and as resolved.
+/// Checks every directory on the way to a path, and every link that the way
+/// takes.
 fn check_parents(path: &Path) -> Result<(), Refusal> {
-    let parent = path.parent().unwrap_or(path);
-    let resolved = parent.canonicalize().map_err(|error| Refusal::unreadable(path, error))?;
-    let mut seen: Vec<&Path> = Vec::new();
-    for directory in parent.ancestors().chain(resolved.ancestors()) {
-        if seen.contains(&directory) {
+    /// As many as the kernel follows.
+    const LINKS: usize = 40;
+    let unreadable = |at: &Path| {
+        let at = at.to_path_buf();
+        move |error| Refusal::unreadable(&at, error)
+    };
+    let mut ahead: Vec<OsString> = Vec::new();
+    let push = |ahead: &mut Vec<OsString>, way: &Path| {
+        ahead.extend(way.components().rev().map(|part| part.as_os_str().to_owned()));
+    };
+    push(&mut ahead, path.parent().unwrap_or(path));
+    let mut at = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(part) = ahead.pop() {
+        if part == ".." {
+            at.pop();
             continue;
         }
-        seen.push(directory);
-        let metadata =
-            fs::metadata(directory).map_err(|error| Refusal::unreadable(directory, error))?;
-        let what = format!("the directory `{}`", directory.display());
-        check_owner(path, directory, &what, &metadata)?;
+        // A root directory takes the place of what was before it.
+        let next = at.join(&part);
+        let metadata = fs::symlink_metadata(&next).map_err(unreadable(&next))?;
+        if metadata.is_symlink() {
+            links += 1;
+            if links > LINKS {
+                let error = io::Error::other("too many symbolic links");
+                return Err(Refusal::unreadable(&next, error));
+            }
+            check_owner(path, &next, &format!("the link `{}`", next.display()), &metadata)?;
+            push(&mut ahead, &fs::read_link(&next).map_err(unreadable(&next))?);
+            continue;
+        }
+        let what = format!("the directory `{}`", next.display());
+        check_owner(path, &next, &what, &metadata)?;
         // In a sticky directory nobody can replace what is not theirs.
         if metadata.mode() & 0o1000 == 0 {
-            check_mode(path, directory, &what, &metadata)?;
+            check_mode(path, &next, &what, &metadata)?;
         }
+        at = next;
     }
     Ok(())
 }
@@ -271,10 +296,11 @@ fn check_mode(path: &Path, place: &Path, what: &str, metadata: &Metadata) -> Res
     ))
 }
 
-/// Whether a group is the owner's alone: root's, or the one that many systems
-/// give to each user.
+/// Whether a group is the owner's alone: root's, or the one of the same name
+/// that many systems give to each user.
 fn is_own_group(metadata: &Metadata) -> bool {
     metadata.gid() == 0
-        || account::by_uid(metadata.uid())
-            .is_ok_and(|owner| owner.is_some_and(|owner| owner.gid == metadata.gid()))
+        || account::by_uid(metadata.uid()).ok().flatten().is_some_and(|owner| {
+            owner.gid == metadata.gid() && account::group_id(&owner.name) == Ok(Some(owner.gid))
+        })
 }

@@ -6,23 +6,27 @@
 //! failure, so nothing runs with rights it should not have.
 
 use crate::account::{self, Account};
+use crate::slate;
 use kron_tab::{Command, Entry, Limits};
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{
-    Gid, Uid, geteuid, getgid, getresgid, getresuid, getuid, setgroups, setresgid, setresuid,
-    setsid,
+    Gid, Uid, execve, geteuid, getgid, getresgid, getresuid, getuid, setgroups, setresgid,
+    setresuid, setsid,
 };
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use serde::{Deserialize, Serialize};
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fmt;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
 /// The search path of a job whose environment has none; that of a service.
 pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The last step.
+const EXECUTE: &str = "execute it";
 
 /// A process to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -220,7 +224,9 @@ impl Plan {
         let step = |step: &'static str| move |errno: Errno| LaunchError { step, errno };
         // Fails only for a group leader, which has a session of its own then.
         let _ = setsid();
-        empty_input().map_err(step("open /dev/null"))?;
+        slate::empty_input().map_err(step("open /dev/null"))?;
+        slate::default_signals().map_err(step("reset signals"))?;
+        slate::close_others_on_exec().map_err(step("close descriptors"))?;
         if let Some(ids) = &self.ids {
             take_on(ids)?;
         }
@@ -235,28 +241,22 @@ impl Plan {
             setrlimit(resource, value, value).map_err(step("set limit"))?;
         }
         let program = self.program().map_err(|error| LaunchError {
-            step: "find program",
+            step: EXECUTE,
             errno: match error {
                 NoProgram::NotFound(_) => Errno::ENOENT,
                 NoProgram::NotExecutable(_) => Errno::EACCES,
             },
         })?;
-        let mut command = std::process::Command::new(program);
-        if let Some((name, arguments)) = self.words.split_first() {
-            command.arg0(name).args(arguments);
-        }
-        command.env_clear().envs(self.env.iter().map(|(name, value)| (name, value)));
-        let error = command.exec();
-        let errno = error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
-        Err(LaunchError { step: "execute", errno })
+        let text =
+            |text: &str| CString::new(text).map_err(|_| step("pass a NUL byte")(Errno::EINVAL));
+        let program = text(&program.to_string_lossy())?;
+        let words: Vec<CString> =
+            self.words.iter().map(|word| text(word)).collect::<Result<_, _>>()?;
+        let env = self.env.iter().map(|(name, value)| text(&format!("{name}={value}")));
+        let env: Vec<CString> = env.collect::<Result<_, _>>()?;
+        // Not `execvp`, which hands a file without `#!` to a shell.
+        execve(&program, &words, &env).map_err(step(EXECUTE))
     }
-}
-
-/// Standard input at its end.
-fn empty_input() -> Result<(), Errno> {
-    let null = std::fs::File::open("/dev/null")
-        .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(0)))?;
-    nix::unistd::dup2_stdin(null)
 }
 
 fn set(env: &mut Vec<(String, String)>, name: String, value: String) {
@@ -278,6 +278,12 @@ fn take_on(ids: &Ids) -> Result<(), LaunchError> {
     let groups = getresgid().map_err(step("get group id"))?;
     let taken = [users.real, users.effective, users.saved].iter().all(|id| *id == uid)
         && [groups.real, groups.effective, groups.saved].iter().all(|id| *id == gid);
+    if !uid.is_root() {
+        let none = CapabilitySet::empty();
+        let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+        set_capabilities(None, sets)
+            .map_err(|errno| step("drop capabilities")(Errno::from_raw(errno.raw_os_error())))?;
+    }
     if !taken || (!uid.is_root() && setresuid(uid, Uid::from_raw(0), uid).is_ok()) {
         return Err(LaunchError { step: "verify ids", errno: Errno::EPERM });
     }
@@ -323,9 +329,7 @@ impl LaunchError {
     /// 126 for anything else.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
-        let missing =
-            matches!(self.step, "find program" | "execute") && self.errno == Errno::ENOENT;
-        if missing { 127 } else { 126 }
+        if self.step == EXECUTE && self.errno == Errno::ENOENT { 127 } else { 126 }
     }
 }
 

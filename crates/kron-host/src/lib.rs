@@ -12,7 +12,8 @@
 //! What it does not do: decide when anything runs (`kron-core`), or read the
 //! format of a file (`kron-tab`).
 
-#![forbid(unsafe_code)]
+// Allowed in `slate` alone.
+#![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod account;
@@ -20,3 +21,4 @@ pub mod config;
 pub mod launch;
 pub mod places;
 pub mod replace;
+mod slate;

@@ -10,3 +10,5 @@ pub const LINE_BYTES: usize = 65_536;
 pub const NAME_BYTES: usize = 128;
 /// Longest name of a user or group, in bytes.
 pub const ACCOUNT_BYTES: usize = 256;
+/// Problems after which a file is not read on: it is something else.
+pub const PROBLEMS: usize = 10_000;

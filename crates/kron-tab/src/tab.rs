@@ -1,6 +1,6 @@
 //! A whole file.
 
-use crate::bounds::{ENTRIES, FILE_BYTES, LINE_BYTES};
+use crate::bounds::{ENTRIES, FILE_BYTES, LINE_BYTES, PROBLEMS};
 use crate::entry::{self, Entry};
 use crate::line::{self, Item};
 use crate::problem::Problem;
@@ -37,17 +37,28 @@ pub fn read(path: &str, bytes: &[u8], zones: &mut Zones) -> Tab {
         Ok(text) => text,
         Err(problems) => return Tab { entries: Vec::new(), problems },
     };
+    let entries = || {
+        line::items(text).filter_map(|item| match item {
+            Item::Entry(span) => Some(span),
+            Item::Remark(_) => None,
+        })
+    };
+    // Settled before any of them is read.
+    if let Some(span) = entries().nth(ENTRIES) {
+        let problem =
+            Problem::new("too-many-entries", first_line(text, span), "file has too many entries")
+                .senseless()
+                .expect(format!("at most {ENTRIES} entries"));
+        return Tab { entries: Vec::new(), problems: Vec::from([problem]) };
+    }
     let mut tab = Tab::default();
     let mut names: BTreeMap<Box<str>, Span> = BTreeMap::new();
-    let mut count = 0;
-    for item in line::items(text) {
-        let Item::Entry(span) = item else { continue };
-        count += 1;
-        if count > ENTRIES {
+    for span in entries() {
+        if tab.problems.len() >= PROBLEMS {
             tab.problems.push(
-                Problem::new("too-many-entries", span, "file has too many entries")
-                    .senseless()
-                    .expect(format!("at most {ENTRIES} entries")),
+                Problem::new("too-many-problems", first_line(text, span), "reading stopped here")
+                    .expect(format!("fewer than {PROBLEMS} problems"))
+                    .hint("is this a configuration file?"),
             );
             break;
         }
@@ -57,6 +68,12 @@ pub fn read(path: &str, bytes: &[u8], zones: &mut Zones) -> Tab {
     }
     tab.problems.sort_by_key(|problem| problem.span);
     tab
+}
+
+/// The first line of an entry, which is enough to point at.
+fn first_line(text: &str, span: Span) -> Span {
+    let length = span.slice(text).find('\n').unwrap_or(span.end - span.start);
+    Span::new(span.start, span.start + length)
 }
 
 fn read_entry(

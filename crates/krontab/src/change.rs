@@ -3,29 +3,31 @@
 //! The new file is read and checked before it takes the place of the old one.
 
 use crate::cli::{Add, Remove, Set, Source, Target};
-use crate::diagnostic::{Finding, Page};
+use crate::diagnostic::{Finding, Page, Severity};
 use crate::failure::{FATAL, Failure, INVALID, USER, warn};
 use crate::lint::advise;
 use crate::{clock, jobs, list, moment, terminal};
+use kron_core::syntax::Spec;
 use kron_core::{Zones, nearest, quoted};
 use kron_host::{config, places, replace};
 use kron_tab::{Key, Line, Tab, edit, words};
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The file that new jobs go to.
 pub const DEFAULT_FILE: &str = "jobs.kron";
 
 pub fn add(arguments: &Add) -> Result<u8, Failure> {
     let path = target(arguments.target.file.as_deref())?;
-    let mut line = Line {
-        schedule: one_line("the schedule", &arguments.schedule)?.trim().into(),
-        fields: Vec::new(),
-    };
+    let mut line = Line { schedule: schedule(&arguments.schedule)?, fields: Vec::new() };
     line.set(Key::Name, one_line("the name", &arguments.name)?);
     apply(&mut line, &arguments.fields, &arguments.command)?;
-    let mut draft = Draft::open(&path)?;
+    let mut draft = Draft::read(&path, !arguments.target.dry_run)?;
     if edit::find(&draft.text, &arguments.name).is_some() {
         let message = format!("there is a job `{}` already in {}", arguments.name, path.display());
         return Err(Failure::new(USER, message)
@@ -43,7 +45,7 @@ pub fn set(arguments: &Set) -> Result<u8, Failure> {
             .hint("name a field and its value, such as `user=www-data`"));
     }
     let (path, name) = locate(&arguments.job, &arguments.target)?;
-    let mut draft = Draft::open(&path)?;
+    let mut draft = Draft::read(&path, !arguments.target.dry_run)?;
     let (mut line, range) = edit::find(&draft.text, &name)
         .ok_or_else(|| Failure::new(USER, format!("there is no job `{name}`")))?;
     for word in &arguments.unset {
@@ -67,7 +69,7 @@ pub fn set(arguments: &Set) -> Result<u8, Failure> {
 
 pub fn remove(arguments: &Remove) -> Result<u8, Failure> {
     let (path, name) = locate(&arguments.job, &arguments.target)?;
-    let mut draft = Draft::open(&path)?;
+    let mut draft = Draft::read(&path, !arguments.target.dry_run)?;
     let (line, range) = edit::find(&draft.text, &name)
         .ok_or_else(|| Failure::new(USER, format!("there is no job `{name}`")))?;
     let text = edit::remove(&draft.text, range);
@@ -111,16 +113,35 @@ fn key(word: &str) -> Result<Key, Failure> {
     })
 }
 
+/// A schedule and nothing else: no comment, no fields.
+fn schedule(text: &str) -> Result<String, Failure> {
+    let text = one_line("the schedule", text)?.trim();
+    Spec::parse(text).map_err(|errors| {
+        jobs::report_schedule(text, &errors);
+        Failure::new(INVALID, "nothing was written")
+    })?;
+    Ok(text.into())
+}
+
 /// Sets fields given as `key=value`, and the command given in words.
 fn apply(line: &mut Line, fields: &[String], command: &[String]) -> Result<(), Failure> {
+    let mut seen: Vec<&str> = Vec::new();
     for field in fields {
+        // Of `env=NAME=value` the name is what may not come twice.
+        let parts = if field.starts_with("env=") { 2 } else { 1 };
+        let subject =
+            field.match_indices('=').nth(parts - 1).map_or(&**field, |(at, _)| &field[..at]);
+        if seen.contains(&subject) {
+            return Err(Failure::new(INVALID, format!("`{subject}` is given twice")));
+        }
+        seen.push(subject);
         let Some((word, value)) = field.split_once('=') else {
             return Err(Failure::new(INVALID, format!("{} is not `field=value`", quoted(field)))
                 .hint("a command with arguments goes behind `--`"));
         };
         let value = one_line(&format!("`{word}`"), value)?;
         if word == "schedule" {
-            line.schedule = value.trim().into();
+            line.schedule = schedule(value)?;
             continue;
         }
         match key(word)? {
@@ -149,6 +170,31 @@ fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str, Failure> {
     Ok(text)
 }
 
+/// Takes the lock that keeps two changes of one directory apart.
+fn lock(path: &Path) -> Result<Flock<File>, Failure> {
+    /// Nobody needs longer, unless to be in the way.
+    const PATIENCE: Duration = Duration::from_secs(10);
+    let directory = path.parent().unwrap_or(path);
+    let failed = |error: &io::Error| Failure::file(FATAL, directory, error);
+    DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(|e| failed(&e))?;
+    let mut file = File::open(directory).map_err(|error| failed(&error))?;
+    let start = Instant::now();
+    loop {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => return Ok(lock),
+            Err((again, Errno::EWOULDBLOCK)) if start.elapsed() < PATIENCE => {
+                file = again;
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err((_, Errno::EWOULDBLOCK)) => {
+                let message = format!("{} is locked by another program", directory.display());
+                return Err(Failure::new(FATAL, message).hint("is another `krontab` at work?"));
+            }
+            Err((_, errno)) => return Err(failed(&errno.into())),
+        }
+    }
+}
+
 /// A file about to be changed.
 pub struct Draft {
     path: PathBuf,
@@ -159,8 +205,18 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Reads the file, or begins a new one. The place must be safe.
+    /// Reads the file, or begins a new one, to be changed: the directory is
+    /// locked, and made if need be. The place must be safe.
     pub fn open(path: &Path) -> Result<Self, Failure> {
+        Self::read(path, true)
+    }
+
+    /// The same for one that will not be changed.
+    pub fn peek(path: &Path) -> Result<Self, Failure> {
+        Self::read(path, false)
+    }
+
+    fn read(path: &Path, change: bool) -> Result<Self, Failure> {
         let refused = |refusal: config::Refusal| {
             terminal::print_error(&crate::diagnostic::render_refusal(
                 &path.display().to_string(),
@@ -168,15 +224,12 @@ impl Draft {
             ));
             Failure::reported(INVALID)
         };
-        let lock = path.parent().and_then(|directory| File::open(directory).ok());
-        let lock = lock.and_then(|file| Flock::lock(file, FlockArg::LockExclusive).ok());
-        let exists = fs::symlink_metadata(path).is_ok();
-        let bytes = if exists {
-            config::read(path).map_err(refused)?.bytes
-        } else {
+        if fs::symlink_metadata(path).is_err() {
             config::check_new(path).map_err(refused)?;
-            Vec::new()
-        };
+        }
+        let lock = if change { Some(lock(path)?) } else { None };
+        let exists = fs::symlink_metadata(path).is_ok();
+        let bytes = if exists { config::read(path).map_err(refused)?.bytes } else { Vec::new() };
         let text = String::from_utf8(bytes).map_err(|_| {
             Failure::new(INVALID, format!("{}: file is not valid UTF-8", path.display()))
         })?;
@@ -220,8 +273,12 @@ impl Draft {
         if let Some(entry) = entry {
             let path = self.path.to_string_lossy();
             let page = Page::new(&path, text.as_bytes());
-            for finding in advise(entry, text, now) {
-                terminal::print_error(&format!("{}\n", page.render(&finding)));
+            let findings = advise(entry, text, now);
+            for finding in &findings {
+                terminal::print_error(&format!("{}\n", page.render(finding)));
+            }
+            if findings.iter().any(|finding| finding.severity == Severity::Error) {
+                return Err(Failure::new(INVALID, "nothing was written"));
             }
         }
         if dry_run {

@@ -26,9 +26,10 @@ pub fn edit(arguments: &Edit) -> Result<u8, Failure> {
     let path = change::target(arguments.file.as_deref())?;
     // The lock is not held while a person thinks; what is on disk is compared
     // again before it is replaced.
-    let before = Draft::open(&path)?.text;
+    let before = Draft::peek(&path)?.text;
     let begin = if before.is_empty() { TEMPLATE } else { &before };
-    let copy = Copy::new(&path, begin).map_err(|error| Failure::file(FATAL, &path, &error))?;
+    let copy = Copy::new(&path, begin)
+        .map_err(|error| Failure::file(FATAL, &std::env::temp_dir(), &error))?;
     loop {
         run_editor(&copy.file)?;
         let text = read_back(&copy.file)?;

@@ -34,6 +34,7 @@ pub fn import(arguments: &Import) -> Result<u8, Failure> {
         account.home.to_str().map(String::from)
     };
     let host = Host { zone: &zone, user: &user, home: &home, system: places::is_system() };
+    let open = |path| open(path, arguments.dry_run);
     let mut draft = arguments.output.as_deref().map(open).transpose()?;
     let mut convert = |names: &mut Names| {
         kron_import::import(format(arguments.format), &files, &host, names, &mut zones)
@@ -65,8 +66,9 @@ pub fn import(arguments: &Import) -> Result<u8, Failure> {
     Ok(if refused { USER } else { 0 })
 }
 
-fn open(path: &Path) -> Result<Draft, Failure> {
-    Draft::open(&change::target(Some(path))?)
+fn open(path: &Path, dry_run: bool) -> Result<Draft, Failure> {
+    let path = change::target(Some(path))?;
+    if dry_run { Draft::peek(&path) } else { Draft::open(&path) }
 }
 
 const fn format(format: ImportFormat) -> kron_import::Format {

@@ -46,9 +46,20 @@ pub fn files(path: &Path) -> Result<Vec<Found>, config::Refusal> {
                 Some(name) if Some(&file) != own.as_ref() => path.join(name),
                 _ => path.to_path_buf(),
             };
-            Found { shown: shown.display().to_string(), path: file }
+            Found { shown: printable(&shown), path: file }
         })
         .collect())
+}
+
+/// A path that cannot forge a line of output.
+pub fn printable(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if !text.chars().any(char::is_control) {
+        return text.into_owned();
+    }
+    let escape =
+        |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+    text.chars().map(escape).collect()
 }
 
 /// Reads and parses a file. `installed` is the directory it is taken to be in.
@@ -89,7 +100,7 @@ pub fn load(source: &Source, zones: &mut Zones) -> Result<Vec<Loaded>, Failure> 
             Ok(found) => found,
             Err(refusal) => {
                 failed = true;
-                terminal::print_error(&render_refusal(&path.display().to_string(), &refusal));
+                terminal::print_error(&render_refusal(&printable(&path), &refusal));
                 continue;
             }
         };

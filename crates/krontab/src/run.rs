@@ -10,7 +10,7 @@ use kron_core::Zones;
 use kron_core::time::duration::Pretty;
 use kron_host::launch::{self, Plan};
 use kron_tab::{Entry, Output};
-use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::unistd::Pid;
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -84,6 +84,14 @@ pub fn launch() -> Result<u8, Failure> {
     Err(Failure::new(error.exit_code(), format!("`{word}`: {error}")))
 }
 
+/// Sends a signal to a command and all its own. Before it has a group of its
+/// own, to the process alone; if it has ended already, to nobody.
+fn send(group: Pid, signal: Signal) {
+    if killpg(group, signal).is_err() {
+        let _ = kill(group, signal);
+    }
+}
+
 enum Event {
     Ended(io::Result<ExitStatus>),
     Signal(Signal),
@@ -112,16 +120,14 @@ fn wait(mut child: Child, signals: SigSet, entry: &Entry) -> Result<ExitStatus, 
                 return status.map_err(|error| Failure::new(FATAL, plain(&error)));
             }
             // If the command has ended already, that is what we hear next.
-            Ok(Event::Signal(signal)) => {
-                let _ = killpg(group, signal);
-            }
+            Ok(Event::Signal(signal)) => send(group, signal),
             Err(RecvTimeoutError::Timeout) => {
                 let signal = deadline.map_or(Signal::SIGKILL, |(_, signal)| signal);
                 if signal == Signal::SIGTERM {
                     let timeout = Pretty(entry.timeout.unwrap_or_default());
                     note(format_args!("the timeout of {timeout} is over"));
                 }
-                let _ = killpg(group, signal);
+                send(group, signal);
                 deadline =
                     (signal == Signal::SIGTERM).then(|| (Instant::now() + GRACE, Signal::SIGKILL));
             }

@@ -41,7 +41,7 @@ pub fn lint(arguments: &Lint) -> Result<u8, Failure> {
     let mut adviser = Adviser::new(from);
     for path in jobs::paths(&arguments.paths)? {
         match jobs::files(&path) {
-            Err(refusal) => report.refused(&path.display().to_string(), &refusal),
+            Err(refusal) => report.refused(&jobs::printable(&path), &refusal),
             Ok(found) => {
                 for file in found {
                     match jobs::read(file, arguments.installed.as_deref(), &mut zones) {
