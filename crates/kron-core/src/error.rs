@@ -303,7 +303,7 @@ impl IntoIterator for DefinitionErrors {
 /// longer than a line.
 #[must_use]
 pub fn quoted(text: &str) -> String {
-    const LONGEST: usize = 40;
+    const LONGEST: usize = 60;
     let mut out = String::from("`");
     for (i, c) in text.chars().enumerate() {
         if i == LONGEST {

@@ -3,11 +3,11 @@
 //! The formats fill in drafts; here a draft is checked against the engine, told
 //! from duplicates, named, and given its verdict.
 
-use crate::fit;
 use crate::message::{duration, quoted};
 use crate::model::{Entry, Item, Verdict};
 use crate::names::{self, Names, Wish};
-use kron_core::{Job, Zones, bounds};
+use kron_core::syntax::Spec;
+use kron_core::{Zones, bounds};
 use std::collections::BTreeSet;
 
 /// Everything known so far about one thing that asked to be run.
@@ -88,19 +88,25 @@ impl Draft {
         out
     }
 
-    /// Asks the engine, and whether a file can hold the fields.
+    /// Whether a file can hold the entry: it is printed, and read again.
     fn check(&mut self, zones: &mut Zones) {
+        for (name, value) in &self.fields {
+            if value.contains(|c: char| c.is_control() && c != '\t') {
+                let reason = format!(
+                    "`{name}` has a line break or another control character, which no entry can \
+                     hold; move it into a script"
+                );
+                self.reasons.push(reason);
+            }
+        }
         if !self.reasons.is_empty() {
             return;
         }
-        if let Err(errors) = Job::parse("import", &self.schedule(), zones) {
-            for error in errors {
-                let hint = error.suggestion().map(|hint| format!(": {hint}")).unwrap_or_default();
-                self.refuse(format!("{error}{hint}"));
-            }
-        }
-        for reason in fit::reasons(&self.fields) {
-            self.refuse(reason);
+        let (schedule, fields) = (self.schedule(), self.fields.clone());
+        let line = Entry { name: "import".into(), schedule, fields }.line().to_string();
+        for problem in kron_tab::read("/import.kron", line.as_bytes(), zones).problems {
+            let hint = problem.hint.map(|hint| format!(": {hint}")).unwrap_or_default();
+            self.refuse(format!("{}{hint}", problem.message));
         }
     }
 
@@ -159,36 +165,12 @@ fn item(draft: Draft, assigned: &mut impl Iterator<Item = String>) -> Item {
 }
 
 /// The shortest time from one period of a cron expression to the next: a
-/// deadline of that length lets a late start never meet the following one.
-///
-/// Looks at four years of a calendar without clock changes, or as many periods
-/// as show every pattern within a day; rarer schedules get a year.
-pub(crate) fn least_gap_seconds(cron: &str, zones: &mut Zones) -> u64 {
-    const PERIODS: usize = 4096;
-    const YEAR_2024: i64 = 1_704_067_200;
-    const YEARS: i64 = 4 * 366 * 86_400;
-    let longest = bounds::WINDOW.max.as_secs();
-    let (Ok(job), Ok(start)) =
-        (Job::parse("gap", cron, zones), kron_core::UtcSecond::new(YEAR_2024))
-    else {
-        return 0; // The check that follows reports it.
-    };
-    let mut least = longest;
-    let mut last: Option<i64> = None;
-    let mut at = start;
-    for _ in 0..PERIODS {
-        let Some(period) = job.next_period(at) else { break };
-        at = period.nominal();
-        let seconds = at.unix_seconds();
-        if let Some(last) = last {
-            least = least.min(seconds.abs_diff(last));
-        }
-        if least <= 60 || seconds > YEAR_2024 + YEARS {
-            break;
-        }
-        last = Some(seconds);
-    }
-    least
+/// deadline of that length lets a late start never meet the following one. At
+/// most as long as a deadline can usefully be.
+pub(crate) fn least_gap_seconds(cron: &str) -> u64 {
+    // What does not parse is reported by the check that follows.
+    Spec::parse(cron)
+        .map_or(0, |spec| spec.cron().value.least_gap().min(bounds::WINDOW.max).as_secs())
 }
 
 /// Says what was not carried over, in one line.

@@ -32,12 +32,10 @@ mod cronjob;
 mod crontab;
 mod draft;
 mod fields;
-mod fit;
 mod message;
 mod model;
 mod names;
 mod program;
-mod quote;
 mod systemd;
 
 pub use model::{Entry, File, Format, Host, Import, Item, Remark, Verdict};
@@ -61,8 +59,8 @@ pub fn import(
     let (drafts, remarks) = match format {
         Format::Crontab => crontab::read(files, host, false),
         Format::SystemCrontab => crontab::read(files, host, true),
-        Format::Systemd => systemd::read(files, host, zones),
-        Format::CronJob => cronjob::read(files, zones),
+        Format::Systemd => systemd::read(files, host),
+        Format::CronJob => cronjob::read(files),
     };
     Import { items: draft::finish(drafts, names, zones), remarks }
 }

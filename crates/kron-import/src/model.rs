@@ -1,5 +1,7 @@
 //! What goes in and what comes out.
 
+use kron_tab::{Key, Line};
+
 /// What the importer may know about the machine that the files are from.
 #[derive(Clone, Copy)]
 pub struct Host<'a> {
@@ -119,4 +121,17 @@ pub struct Entry {
     /// The other fields in the order of a file, values without their quotes: each
     /// is one line, without control characters other than tabs. `env` may repeat.
     pub fields: Vec<(&'static str, String)>,
+}
+
+impl Entry {
+    /// The entry as a line of a file, its fields in canonical order.
+    #[must_use]
+    pub fn line(&self) -> Line {
+        let mut line = Line { schedule: self.schedule.clone(), fields: Vec::new() };
+        line.fields.push((Key::Name, self.name.clone()));
+        let known = |(name, value): &(&str, String)| Some((Key::find(name)?, value.clone()));
+        line.fields.extend(self.fields.iter().filter_map(known));
+        line.fields.sort_by_key(|(key, _)| *key);
+        line
+    }
 }

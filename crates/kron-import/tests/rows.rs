@@ -64,7 +64,7 @@ fn crontabs() {
         (false, "0~59 * * * * sleep $RANDOM; x\n", "changed x: 0 * * * * @win(after,10h5m7s)…"),
         (false, "* * * * * perl -e 'sleep int(rand(99999))'; x\n", "refused: …"),
         (false, "SHELL=bash\n0 0 * * * x\n", "refused: the shell `bash` is not an absolute path"),
-        (false, "A.B=c\n0 0 * * * x\n", "refused: `A.B` cannot be the name of a variable"),
+        (false, "A.B=c\n0 0 * * * x\n", "refused: `A.B` is not the name of a variable"),
         (false, "HOME=here\n0 0 * * * x\n", "refused: `here` is not an absolute path"),
         (false, "RANDOM_DELAY=x\n0 0 * * * x\n", "refused: `RANDOM_DELAY` is not a number: `x`"),
         (false, "0 0 * * * %in\n", "refused: there is no command"),
@@ -140,7 +140,7 @@ fn timers() {
         (
             true,
             &[("a.timer", DAILY), ("a.service", "[Service]\nExecStart=-/bin/x\nUser=12\n")],
-            "refused: `12` is not the name of a user",
+            "refused: `12` is not the name of a user: numbers are not accepted; name the account",
         ),
         (
             true,
@@ -211,7 +211,7 @@ fn manifests() {
             "command: [a], workingDir: b",
             "refused: `b` is not an absolute…",
         ),
-        ("schedule: '@daily'", "", "command: [a], env: [{name: a.b}]", "refused: `a.b` cannot be…"),
+        ("schedule: '@daily'", "", "command: [a], env: [{name: a.b}]", "refused: `a.b` is not the name…"),
     ] {
         check(Format::CronJob, true, &[("a.yaml", &manifest(spec, job, container))], expected);
     }

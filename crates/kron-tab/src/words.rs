@@ -74,25 +74,43 @@ pub fn split(text: &str) -> Result<Vec<String>, SplitError> {
 }
 
 /// Words joined so that [`split`], and a shell, give them back.
+///
+/// ```
+/// use kron_tab::words::join;
+/// assert_eq!(join(&["echo", "a b", "it's", ""]), r"echo 'a b' 'it'\''s' ''");
+/// assert_eq!(join(&["a=b", "c=d"]), "'a=b' c=d");
+/// ```
 #[must_use]
 pub fn join<W: AsRef<str>>(words: &[W]) -> String {
     let mut out = String::new();
-    for (i, word) in words.iter().enumerate() {
-        if i > 0 {
-            out.push(' ');
+    for (i, word) in words.iter().map(AsRef::as_ref).enumerate() {
+        match i {
+            // A shell would take it for an assignment.
+            0 if word.contains('=') => push_quoted(&mut out, word),
+            0 => out.push_str(&quote(word)),
+            _ => {
+                out.push(' ');
+                out.push_str(&quote(word));
+            }
         }
-        push_quoted(&mut out, word.as_ref());
     }
     out
 }
 
-fn push_quoted(out: &mut String, word: &str) {
+/// One word, in single quotes where it needs them.
+#[must_use]
+pub fn quote(word: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&b);
     if !word.is_empty() && word.bytes().all(plain) {
-        out.push_str(word);
-    } else {
-        out.push('\'');
-        out.push_str(&word.replace('\'', r"'\''"));
-        out.push('\'');
+        return word.into();
     }
+    let mut out = String::new();
+    push_quoted(&mut out, word);
+    out
+}
+
+fn push_quoted(out: &mut String, word: &str) {
+    out.push('\'');
+    out.push_str(&word.replace('\'', r"'\''"));
+    out.push('\'');
 }

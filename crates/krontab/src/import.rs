@@ -160,20 +160,7 @@ fn read_one(path: &Path) -> Result<(String, String), Failure> {
 }
 
 fn item_line(item: &Item) -> Option<Line> {
-    item.verdict.entry().map(line)
-}
-
-/// A converted entry as a line of a file.
-fn line(entry: &kron_import::Entry) -> Line {
-    let mut line = Line { schedule: entry.schedule.clone(), fields: Vec::new() };
-    line.set(Key::Name, &*entry.name);
-    for (key, value) in &entry.fields {
-        if let Some(key) = Key::find(key) {
-            line.set(key, &**value);
-        }
-    }
-    line.fields.sort_by_key(|(key, _)| *key);
-    line
+    item.verdict.entry().map(kron_import::Entry::line)
 }
 
 /// Adds the converted jobs to a file, each below a comment that says where it
@@ -235,7 +222,7 @@ impl Report<'_> {
                 out += &format!("         - {text}\n");
             }
             if let Some(entry) = item.verdict.entry() {
-                out += &format!("         {}\n", line(entry));
+                out += &format!("         {}\n", entry.line());
                 if let Some((before, after)) = self.runs(entry, zones) {
                     out += &format!("         before  {}\n", before.join("  "));
                     out += &format!("         after   {}\n", after.join("  "));
@@ -360,7 +347,7 @@ impl Report<'_> {
                     "source": item.source,
                     "notes": item.verdict.notes(),
                     "job": entry.map(|entry| &entry.name),
-                    "entry": entry.map(|entry| line(entry).to_string()),
+                    "entry": entry.map(|entry| entry.line().to_string()),
                     "before": before,
                     "after": after,
                 })

@@ -10,7 +10,6 @@ use crate::draft::{Draft, least_gap_seconds};
 use crate::fields::{self, Dialect};
 use crate::message::{duration, quoted};
 use crate::model::{File, Remark};
-use kron_core::Zones;
 use yaml::Node;
 
 /// Settings of `CronJob.spec` that are read, or only about its history.
@@ -26,9 +25,9 @@ const READ: [&str; 8] = [
 ];
 
 /// Reads manifests.
-pub(crate) fn read(files: &[File<'_>], zones: &mut Zones) -> (Vec<Draft>, Vec<Remark>) {
+pub(crate) fn read(files: &[File<'_>]) -> (Vec<Draft>, Vec<Remark>) {
     let mut reader =
-        Reader { file: 0, drafts: Vec::new(), remarks: Vec::new(), without_zone: false, zones };
+        Reader { file: 0, drafts: Vec::new(), remarks: Vec::new(), without_zone: false };
     for (number, file) in files.iter().enumerate() {
         reader.file = number;
         let (documents, mistake) = yaml::documents(file.text);
@@ -54,16 +53,15 @@ pub(crate) fn read(files: &[File<'_>], zones: &mut Zones) -> (Vec<Draft>, Vec<Re
     (reader.drafts, reader.remarks)
 }
 
-struct Reader<'a> {
+struct Reader {
     file: usize,
     drafts: Vec<Draft>,
     remarks: Vec<Remark>,
     /// Whether a manifest of this file gave no zone.
     without_zone: bool,
-    zones: &'a mut Zones,
 }
 
-impl Reader<'_> {
+impl Reader {
     fn remark(&mut self, line: usize, text: String) {
         self.remarks.push(Remark { file: self.file, line: Some(line), text });
     }
@@ -183,7 +181,7 @@ impl Reader<'_> {
                 )),
             },
             None => {
-                draft.deadline_seconds = least_gap_seconds(&draft.cron, self.zones);
+                draft.deadline_seconds = least_gap_seconds(&draft.cron);
                 draft.change(format!(
                     "without `startingDeadlineSeconds` the last missed run is caught up at any \
                      time; here a start may be {} late",

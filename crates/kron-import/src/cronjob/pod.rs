@@ -3,7 +3,7 @@
 use super::yaml::{Kind, Node};
 use crate::draft::{Draft, not_carried_over};
 use crate::message::{duration, quoted};
-use crate::quote;
+use kron_tab::words;
 
 /// Settings that are read, or that a single run does not depend on.
 const JOB: [&str; 8] = [
@@ -131,7 +131,7 @@ fn command(container: &Node, variables: &Variables, draft: &mut Draft) {
         }
     }
     draft.hints = words.iter().skip(1).cloned().collect();
-    draft.fields.insert(0, ("command", quote::words(&words)));
+    draft.fields.insert(0, ("command", words::join(&words)));
 }
 
 /// Expands `$(NAME)`; what names no variable stays as it is, as in Kubernetes.

@@ -15,7 +15,7 @@ use crate::fields::{self, Dialect};
 use crate::message::quoted;
 use crate::model::{File, Host, Remark};
 use crate::program::program;
-use crate::quote;
+use kron_tab::words;
 use line::{Line, Request};
 
 /// What cron gives to commands when the crontab says nothing.
@@ -227,7 +227,7 @@ impl Reader<'_> {
                 draft.field("command", command);
                 draft.field("shell", "true");
             }
-            None => draft.field("command", quote::words(&[shell, "-c", &command])),
+            None => draft.field("command", words::join(&[shell, "-c", &command])),
         }
     }
 

@@ -2,7 +2,7 @@
 //! follows is its standard input, where each further one is a line break. `\%`
 //! is a percent sign, and in a command `\\` is a backslash.
 
-use crate::quote;
+use kron_tab::words;
 
 /// A command, and the lines of its input if it has one.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub(super) fn split(text: &str) -> Split {
 
 /// The same for `/bin/sh`, without `%`.
 pub(super) fn piped(command: &str, lines: &[String], shell: &str) -> String {
-    let lines: Vec<String> = lines.iter().map(|line| quote::word(line)).collect();
+    let lines: Vec<String> = lines.iter().map(|line| words::quote(line)).collect();
     let lines = lines.join(" ");
     // Braces only around what cannot swallow the closing one.
     let simple =
@@ -61,7 +61,7 @@ pub(super) fn piped(command: &str, lines: &[String], shell: &str) -> String {
     if simple {
         format!(r"printf '%s\n' {lines} | {{ {command}; }}")
     } else {
-        format!(r"printf '%s\n' {lines} | {}", quote::words(&[shell, "-c", command]))
+        format!(r"printf '%s\n' {lines} | {}", words::join(&[shell, "-c", command]))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::specifier::Specifiers;
 use crate::message::quoted;
-use crate::quote;
+use kron_tab::words;
 
 /// One command of a service.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -199,7 +199,7 @@ pub(super) fn chain(commands: &[Command]) -> String {
     let texts: Vec<String> = commands
         .iter()
         .map(|command| {
-            let text = quote::words(&command.words);
+            let text = words::join(&command.words);
             if command.ignores_failure { format!("{{ {text} || :; }}") } else { text }
         })
         .collect();

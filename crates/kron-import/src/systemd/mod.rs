@@ -15,8 +15,7 @@ mod unit;
 use crate::draft::{Draft, least_gap_seconds, not_carried_over};
 use crate::message::{duration, quoted};
 use crate::model::{File, Host, Remark};
-use crate::quote;
-use kron_core::Zones;
+use kron_tab::words;
 use span::Span;
 use specifier::Specifiers;
 use unit::{Unit, is_false};
@@ -43,17 +42,13 @@ const WITHOUT_EFFECT: [&str; 5] =
     ["Description", "Documentation", "After", "Before", "DefaultDependencies"];
 
 /// Reads units.
-pub(crate) fn read(
-    files: &[File<'_>],
-    host: &Host<'_>,
-    zones: &mut Zones,
-) -> (Vec<Draft>, Vec<Remark>) {
+pub(crate) fn read(files: &[File<'_>], host: &Host<'_>) -> (Vec<Draft>, Vec<Remark>) {
     let units: Vec<Unit> = files.iter().map(|file| Unit::parse(file.name, file.text)).collect();
     let mut drafts = Vec::new();
     let mut started = Vec::new();
     for (file, timer) in units.iter().enumerate().filter(|(_, unit)| is(unit, ".timer")) {
         let name = service_name(timer);
-        drafts.extend(timer_drafts(file, timer, &name, &units, host, zones));
+        drafts.extend(timer_drafts(file, timer, &name, &units, host));
         started.push(name);
     }
     let mut remarks = Vec::new();
@@ -91,7 +86,6 @@ fn timer_drafts(
     service_name: &str,
     units: &[Unit],
     host: &Host<'_>,
-    zones: &mut Zones,
 ) -> Vec<Draft> {
     let base = timer.stem().to_string();
     let calendars = timer.all(TIMER, "OnCalendar");
@@ -124,7 +118,7 @@ fn timer_drafts(
             Some(service) => service::read(service, service_name, host, &mut draft),
             None => start_by_systemd(service_name, host, &mut draft),
         }
-        when(timer, &setting.value, host, zones, &mut draft);
+        when(timer, &setting.value, host, &mut draft);
         if several {
             draft.hints = vec![setting.value.clone()];
         }
@@ -140,7 +134,7 @@ fn start_by_systemd(service: &str, host: &Host<'_>, draft: &mut Draft) {
     } else {
         &["systemctl", "--user", "start", service]
     };
-    draft.field("command", quote::words(words));
+    draft.field("command", words::join(words));
     draft.change(format!(
         "the text of {} was not given, so systemd is asked to start it",
         quoted(service)
@@ -173,7 +167,7 @@ fn without_calendar(timer: &Unit) -> Vec<String> {
     reasons
 }
 
-fn when(timer: &Unit, text: &str, host: &Host<'_>, zones: &mut Zones, draft: &mut Draft) {
+fn when(timer: &Unit, text: &str, host: &Host<'_>, draft: &mut Draft) {
     let user = if host.system { "root" } else { host.user };
     let home = (host.home)(user);
     let specifiers = Specifiers { unit: &timer.name, system: host.system, user, home };
@@ -210,7 +204,7 @@ fn when(timer: &Unit, text: &str, host: &Host<'_>, zones: &mut Zones, draft: &mu
         draft.only_weekdays = Some(weekdays);
     }
     if timer.is_true(TIMER, "Persistent") && draft.reasons.is_empty() {
-        draft.deadline_seconds = least_gap_seconds(&draft.cron, zones);
+        draft.deadline_seconds = least_gap_seconds(&draft.cron);
         draft.change(format!(
             "`Persistent=true` catches up at any time later; here a start may be {} late",
             duration(draft.deadline_seconds)

@@ -8,7 +8,7 @@ use crate::draft::{Draft, not_carried_over};
 use crate::message::{duration, quoted};
 use crate::model::Host;
 use crate::program::program_of;
-use crate::quote;
+use kron_tab::words;
 
 const SERVICE: &str = "Service";
 
@@ -146,7 +146,7 @@ impl Reader<'_> {
             if command.ignores_failure {
                 draft.change("a failure counts as one, in spite of the `-`");
             }
-            draft.field("command", quote::words(&command.words));
+            draft.field("command", words::join(&command.words));
             draft.hints = program_of(&command.words).arguments;
         } else {
             draft.change("several commands become one text for `/bin/sh`, joined by `&&`");
