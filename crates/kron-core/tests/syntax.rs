@@ -571,7 +571,7 @@ fn borders() {
 fn quoted_input() {
     let message = |schedule: &str| parse(schedule).unwrap_err().as_slice()[0].to_string();
     let long = message(&format!("0 0 * * * @tz({})", "A".repeat(200)));
-    assert_eq!(long, format!("`{}…` is not a time zone of the IANA database", "A".repeat(40)));
+    assert_eq!(long, format!("`{}…` is not a time zone of the IANA database", "A".repeat(60)));
     let odd = message("0 0 * * * @dist(\u{1b}[31m)");
     assert_eq!(odd, "unknown distribution `\\u{1b}[31m`");
 }

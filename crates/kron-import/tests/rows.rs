@@ -211,7 +211,12 @@ fn manifests() {
             "command: [a], workingDir: b",
             "refused: `b` is not an absolute…",
         ),
-        ("schedule: '@daily'", "", "command: [a], env: [{name: a.b}]", "refused: `a.b` is not the name…"),
+        (
+            "schedule: '@daily'",
+            "",
+            "command: [a], env: [{name: a.b}]",
+            "refused: `a.b` is not the name…",
+        ),
     ] {
         check(Format::CronJob, true, &[("a.yaml", &manifest(spec, job, container))], expected);
     }
