@@ -108,7 +108,7 @@ impl Reader {
         };
         self.schedule(spec, &mut draft);
         if draft.reasons.is_empty() {
-            self.policy(spec, &mut draft);
+            Self::policy(spec, &mut draft);
         }
         pod::read(spec, &mut draft);
         for key in spec.keys().filter(|key| !READ.contains(key)) {
@@ -162,7 +162,7 @@ impl Reader {
         }
     }
 
-    fn policy(&mut self, spec: &Node, draft: &mut Draft) {
+    fn policy(spec: &Node, draft: &mut Draft) {
         draft.concurrency = match spec.get("concurrencyPolicy").and_then(Node::text) {
             None | Some("Allow") => Some("allow"),
             Some("Forbid") => None,

@@ -9,6 +9,7 @@ mod known;
 use crate::failure::{FATAL, Failure, INVALID, plain};
 use crate::terminal::unless_closed;
 use known::Known;
+use kron_core::syntax::Spec;
 use kron_core::{DefinitionErrors, Identity, Job, PeriodId, Zones};
 use serde::Deserialize;
 use serde_json::json;
@@ -128,11 +129,23 @@ impl Decider {
             known.answer(identity, period, self.zones.version(), out);
             return Ok(());
         }
-        let job = Job::parse(&request.identity, &request.schedule, &mut self.zones)
-            .map_err(|errors| definition(&errors))?;
+        let job = Spec::parse(&request.schedule)
+            .and_then(|spec| Job::new(identity, spec, &mut self.zones))
+            .map_err(|_| self.mistakes(&request))?;
         definition::answer_once(&job.decide(period), self.zones.version(), out);
         self.known.offer(&request.schedule, job);
         Ok(())
+    }
+}
+
+impl Decider {
+    /// Everything wrong with a request's definition, its zone included.
+    fn mistakes(&mut self, request: &Request<'_>) -> serde_json::Value {
+        match Job::parse(&request.identity, &request.schedule, &mut self.zones) {
+            Err(errors) => definition(&errors),
+            // It has just failed; the same text cannot be right now.
+            Ok(_) => json!({ "error": "the schedule could not be read" }),
+        }
     }
 }
 
