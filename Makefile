@@ -2,6 +2,7 @@
 
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 TOOLS := $(CURDIR)/target/tools
 
 PREFIX ?= /usr/local
@@ -12,8 +13,8 @@ DESTDIR ?=
 ## Builds krontab and shows when the example jobs run next.
 run:
 	@$(CARGO) build --locked -p krontab
-	@target/debug/krontab lint examples
-	@target/debug/krontab next --file examples --as /etc/krond.d
+	@$(TARGET)/debug/krontab lint examples
+	@$(TARGET)/debug/krontab next --file examples --as /etc/krond.d
 
 ## Everything that can be tested on a machine that has Rust and nothing else.
 test:
@@ -22,8 +23,9 @@ test:
 ## Installs krontab with its man pages and completions.
 install:
 	$(CARGO) build --locked --release -p krontab
-	install -D -m 755 target/release/krontab $(DESTDIR)$(PREFIX)/bin/krontab
+	install -D -m 755 $(TARGET)/release/krontab $(DESTDIR)$(PREFIX)/bin/krontab
 	for page in man/*.1; do install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $$page; done
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man5 man/kron.5
 	install -D -m 644 completions/krontab.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/krontab
 	install -D -m 644 completions/_krontab $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_krontab
 	install -D -m 644 completions/krontab.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/krontab.fish
@@ -41,13 +43,13 @@ check:
 ## Speed beside other libraries, in one run.
 bench:
 	$(CARGO) build --locked --release -p kron-bench -p krontab
-	target/release/kron-bench
-	target/release/kron-bench programs
+	$(TARGET)/release/kron-bench
+	$(TARGET)/release/kron-bench programs
 
 ## The same in instructions, which a busy machine does not change (needs valgrind).
 instructions:
 	$(CARGO) build --locked --release -p kron-bench
-	target/release/kron-bench instructions
+	$(TARGET)/release/kron-bench instructions
 
 ## Each fuzz target for FUZZ_SECONDS. libFuzzer needs unstable compiler flags,
 ## which the stable compiler accepts when told to.

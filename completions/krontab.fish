@@ -68,7 +68,7 @@ complete -c krontab -n "__fish_krontab_using_subcommand next" -l file -d 'File o
 complete -c krontab -n "__fish_krontab_using_subcommand next" -l as -d 'Take the files to be installed in DIR, which is part of a job\'s identity' -r -f -a "(__fish_complete_directories)"
 complete -c krontab -n "__fish_krontab_using_subcommand next" -l schedule -d 'A schedule, cron fields and modifiers, instead of a file' -r
 complete -c krontab -n "__fish_krontab_using_subcommand next" -l identity -d 'The identity that goes with --schedule; it seeds the choice' -r
-complete -c krontab -n "__fish_krontab_using_subcommand next" -s n -l count -d 'How many to show' -r
+complete -c krontab -n "__fish_krontab_using_subcommand next" -s n -l count -d 'How many to show, at most. Default: 10, or all if --until is given' -r
 complete -c krontab -n "__fish_krontab_using_subcommand next" -l from -d 'From when on. Default: now' -r
 complete -c krontab -n "__fish_krontab_using_subcommand next" -l until -d 'Until when' -r
 complete -c krontab -n "__fish_krontab_using_subcommand next" -l format -d 'How to print' -r -f -a "text\t'For people'

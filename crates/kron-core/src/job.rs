@@ -198,17 +198,45 @@ impl Job {
 
 fn unknown_zone(name: &str, span: Span, error: UnknownZone) -> DefinitionError {
     let message = format!("{} is {error}", quoted(name));
-    let hint = match (name, error.suggestion) {
-        ("Local" | "local" | "localtime", _) => {
+    let offset = ["+", "-", "UTC+", "UTC-", "GMT+", "GMT-"];
+    let hint = match name {
+        "Local" | "local" | "localtime" => {
             Some("name the zone; the host's own is never used".into())
         }
-        (name, _) if name.starts_with(['+', '-']) || name.starts_with("UTC+") => {
+        name if offset.iter().any(|start| name.starts_with(start)) => {
             Some("offsets have no rules for summer time; name a place".into())
         }
-        (_, suggestion) => suggestion.map(|name| format!("did you mean `{name}`?")),
+        name if is_abbreviation(name) => Some(match place_of(name) {
+            Some(place) => format!("abbreviations are ambiguous; perhaps `{place}` is meant"),
+            None => "abbreviations are ambiguous; name a place".into(),
+        }),
+        _ => error.suggestion.map(|name| format!("did you mean `{name}`?")),
     };
     DefinitionError::configuration(Code::UnknownZone, span, message)
         .found(name.chars().take(80).collect::<alloc::string::String>())
         .expect("an IANA name such as `Europe/Paris`")
         .hint_if(hint)
+}
+
+/// Letters such as `PST`, which are nobody's name for a zone.
+fn is_abbreviation(name: &str) -> bool {
+    (3..=5).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_uppercase())
+}
+
+/// A place that is usually meant by an abbreviation.
+fn place_of(abbreviation: &str) -> Option<&'static str> {
+    Some(match abbreviation {
+        "PST" | "PDT" => "America/Los_Angeles",
+        "MDT" => "America/Denver",
+        "CST" | "CDT" => "America/Chicago",
+        "EDT" => "America/New_York",
+        "BST" => "Europe/London",
+        "CEST" => "Europe/Berlin",
+        "EEST" => "Europe/Helsinki",
+        "MSK" => "Europe/Moscow",
+        "IST" => "Asia/Kolkata",
+        "JST" => "Asia/Tokyo",
+        "AEST" | "AEDT" => "Australia/Sydney",
+        _ => return None,
+    })
 }

@@ -9,7 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 
 /// Puts `contents` in the place of a file, which keeps its owner and its mode; a
-/// new file gets mode 644. Directories above are created as needed.
+/// new file gets mode 644, less what the umask takes away. Directories above are created as needed.
 ///
 /// # Errors
 /// When any step fails; then the old file is still there.
@@ -34,20 +34,20 @@ fn temporary_name(path: &Path) -> PathBuf {
 }
 
 fn write(temporary: &Path, path: &Path, contents: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(temporary)?;
-    file.write_all(contents)?;
-    match fs::symlink_metadata(path) {
-        Ok(old) => {
-            let new = file.metadata()?;
-            if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
-                fchown(&file, Some(old.uid()), Some(old.gid()))?;
-            }
-            file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            file.set_permissions(Permissions::from_mode(0o644))?;
-        }
+    let old = match fs::symlink_metadata(path) {
+        Ok(old) => Some(old),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
+    };
+    let mode = if old.is_some() { 0o600 } else { 0o644 };
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(temporary)?;
+    file.write_all(contents)?;
+    if let Some(old) = old {
+        let new = file.metadata()?;
+        if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
+            fchown(&file, Some(old.uid()), Some(old.gid()))?;
+        }
+        file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
     }
     file.sync_all()
 }

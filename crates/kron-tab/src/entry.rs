@@ -342,7 +342,9 @@ fn mode_mask(field: &Field<'_>) -> Result<u16, Problem> {
     let octal = (3..=4).contains(&digits.len()) && digits.bytes().all(|b| matches!(b, b'0'..=b'7'));
     match u16::from_str_radix(digits, 8) {
         Ok(mask) if octal && mask <= 0o777 => Ok(mask),
-        _ => Err(problem(field, "is not a mask").expect("three octal digits, such as `022`")),
+        _ => {
+            Err(problem(field, "is not a mask").expect("three or four octal digits, such as `022`"))
+        }
     }
 }
 

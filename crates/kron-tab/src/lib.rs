@@ -15,6 +15,7 @@
 //! |---|---|
 //! | `text` | which bytes may be in a file at all |
 //! | `line` | where an entry, its schedule and its fields begin and end; quoting |
+//! | `foreign` | what is said about lines of other formats |
 //! | `key` | which fields exist |
 //! | `words` | how a command without a shell becomes words |
 //! | `output` | where output goes, and which time tokens its path may have |
@@ -35,6 +36,7 @@ extern crate alloc;
 pub mod bounds;
 pub mod edit;
 mod entry;
+mod foreign;
 mod key;
 mod line;
 mod output;

@@ -5,6 +5,7 @@
 //! the line end and the blanks that follow count as one space. A `#` makes a
 //! comment only where a line begins.
 
+use crate::foreign;
 use crate::key::Key;
 use crate::problem::Problem;
 use alloc::borrow::Cow;
@@ -66,6 +67,9 @@ pub(crate) struct Raw<'t> {
     pub fields: Vec<Field<'t>>,
     /// Where the entry ends, for what is missing.
     pub end: usize,
+    /// Whether this is a line of another format; that has been reported, and
+    /// nothing else about it is worth saying.
+    pub foreign: bool,
 }
 
 /// A field as written.
@@ -106,14 +110,22 @@ pub(crate) fn entry<'t>(text: &'t str, span: Span, problems: &mut Vec<Problem>) 
     let mut fields: Vec<Field<'t>> = Vec::new();
     let mut begun = false;
     let mut stray: Option<Span> = None;
+    // Whether the last field could be read, so that words after it are its own.
+    let mut readable = true;
+    let mut foreign = foreign::Watch::default();
     while scan.skip_blanks() {
         let word = scan.peek_word();
         if let Some(key) = key_of(word.slice(text)) {
+            if !begun && schedule.is_none() {
+                foreign.variable(key, word);
+            }
             begun = true;
-            report_stray(text, stray.take(), fields.last(), problems);
+            report_stray(text, stray.take().filter(|_| readable), fields.last(), problems);
             scan.at += key.len() + 1;
             let key_span = Span::new(word.start, word.start + key.len());
-            if let Some(field) = scan.field(key_span, problems) {
+            let field = scan.field(key_span, problems);
+            readable = field.is_some();
+            if let Some(field) = field {
                 add(field, &mut fields, problems);
             }
         } else if !begun {
@@ -121,13 +133,20 @@ pub(crate) fn entry<'t>(text: &'t str, span: Span, problems: &mut Vec<Problem>) 
             scan.at = word.end;
             let start = schedule.map_or(word.start, |span| span.start);
             schedule = Some(Span::new(start, word.end));
+            foreign.word(text, word);
         } else {
             scan.at = word.end;
             let start = stray.map_or(word.start, |span| span.start);
             stray = Some(Span::new(start, word.end));
         }
     }
-    report_stray(text, stray, fields.last(), problems);
+    report_stray(text, stray.filter(|_| readable), fields.last(), problems);
+    if let Some(problem) = foreign.problem(text) {
+        problems.clear();
+        problems.push(problem);
+        let schedule = Span::new(span.start, span.start);
+        return Raw { schedule, fields, end: span.end, foreign: true };
+    }
     if text[span.start..span.end].ends_with('\\') {
         problems.push(
             Problem::new(
@@ -141,7 +160,7 @@ pub(crate) fn entry<'t>(text: &'t str, span: Span, problems: &mut Vec<Problem>) 
         );
     }
     let schedule = schedule.unwrap_or(Span::new(span.start, span.start));
-    Raw { schedule, fields, end: span.end }
+    Raw { schedule, fields, end: span.end, foreign: false }
 }
 
 /// The key of a word like `key=…`.
@@ -185,9 +204,15 @@ fn report_stray(
     } else if words.starts_with('#') {
         Some("a comment has a line of its own; or use `description=\"…\"`".into())
     } else {
-        field.filter(|field| !field.quoted && !words.contains(['"', '\\'])).map(|field| {
-            let (key, value) = (field.key.as_str(), &field.value);
-            format!("a value with spaces needs quotes: `{key}=\"{value} {words}\"`")
+        field.filter(|field| !field.quoted && !words.contains(['"', '\\'])).and_then(|field| {
+            let (key, whole) = (field.key, format!("{} {words}", field.value));
+            if matches!(key, Key::Name | Key::User | Key::Group | Key::Umask | Key::Timeout) {
+                return None;
+            }
+            // Single quotes mean nothing here; what they were for are double ones.
+            let inner = whole.strip_prefix('\'').and_then(|whole| whole.strip_suffix('\''));
+            let whole = inner.unwrap_or(&whole);
+            Some(format!("a value with spaces needs double quotes: `{}=\"{whole}\"`", key.as_str()))
         })
     };
     problems.push(problem.hint_if(hint));

@@ -99,6 +99,10 @@ fn read_entry(
     }
     let mut found = Vec::new();
     let raw = line::entry(text, span, &mut found);
+    if raw.foreign {
+        problems.append(&mut found);
+        return None;
+    }
     let entry = entry::check(&raw, text, path, span, zones, &mut found);
     if let Some(field) = raw.fields.iter().find(|field| field.key == crate::Key::Name) {
         match names.get(&*field.value) {

@@ -146,7 +146,7 @@ fn fields() {
 fn stray_words() {
     check(
         "0 0 * * * name=a command=/bin/echo hello world user=root\n",
-        "1:36-47 unexpected-word: unexpected `hello world` | a value with spaces needs quotes: `command=\"/bin/echo hello world\"`",
+        "1:36-47 unexpected-word: unexpected `hello world` | a value with spaces needs double quotes: `command=\"/bin/echo hello world\"`",
     );
     check(
         "0 0 * * * name=a command=x # nightly\n",
@@ -157,6 +157,60 @@ fn stray_words() {
         "1:28-42 unexpected-word: unexpected `@win(after,1h)` | modifiers belong to the schedule; put them before the fields",
     );
     check("0 0 * * * name=a command=\"x\" y\n", "1:30-31 unexpected-word: unexpected `y`");
+}
+
+/// What people bring from cron gets one message each.
+#[test]
+fn lines_of_a_crontab() {
+    let import = "with `shell=true` if a shell is needed; `krontab import` converts whole crontabs";
+    for (line, expected) in [
+        (
+            "0 3 * * * /usr/bin/backup.sh --all",
+            format!("1:11-35 crontab-line: `/usr/bin/backup.sh --all` is no part of a schedule | write `name=backup command=\"/usr/bin/backup.sh --all\"`, {import}"),
+        ),
+        (
+            "17 * * * * root cd / && run-parts",
+            format!("1:12-34 crontab-line: `root cd / && run-parts` is no part of a schedule | write `name=root command=\"root cd / && run-parts\"`, {import}"),
+        ),
+        (
+            "@daily /usr/bin/x",
+            format!("1:8-18 crontab-line: `/usr/bin/x` is no part of a schedule | write `name=x command=\"/usr/bin/x\"`, {import}"),
+        ),
+        (
+            "MAILTO=root",
+            "1:1-12 variable-line: a variable cannot be set for a whole file | Kron sends no mail; `stdout` and `stderr` say where output goes".into(),
+        ),
+        (
+            "PATH=/usr/bin",
+            "1:1-14 variable-line: a variable cannot be set for a whole file | write `env=PATH=/usr/bin` into each entry that needs it".into(),
+        ),
+        (
+            "0 0 * * * name = a command = b",
+            "1:11-31 blank-around-equals: a blank before `=` | write `name=` and the value right behind it".into(),
+        ),
+        (
+            "0 0 0 * * * name=a command=b",
+            "1:11-12 field-count: 6 cron fields, but there must be five | there is no seconds or year field".into(),
+        ),
+        (
+            "@daily name=a command=b",
+            "1:1-7 macro: macro `@daily` is not accepted | write `0 0 * * *`".into(),
+        ),
+        (
+            "0 0 * * * name=a command='/bin/echo hello world'",
+            "1:37-49 unexpected-word: unexpected `hello world'` | a value with spaces needs double quotes: `command=\"/bin/echo hello world\"`".into(),
+        ),
+        (
+            "0 0 * * * name=my job command=x",
+            "1:19-22 unexpected-word: unexpected `job`".into(),
+        ),
+        (
+            "0 0 * * * name=c command=/bin/echo\\ a",
+            "1:35-36 unquoted-backslash: a backslash outside quotes | write `command=\"/bin/echo\\\\\"`".into(),
+        ),
+    ] {
+        check(&format!("{line}\n"), &expected);
+    }
 }
 
 #[test]

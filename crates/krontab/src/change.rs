@@ -23,6 +23,20 @@ use std::time::{Duration, Instant};
 pub const DEFAULT_FILE: &str = "jobs.kron";
 
 pub fn add(arguments: &Add) -> Result<u8, Failure> {
+    let Add { name, schedule: text, fields, .. } = arguments;
+    if !text.trim().contains([' ', '\t']) && fields.iter().any(|field| !field.contains('=')) {
+        let whole: Vec<&str> =
+            fields.iter().take_while(|f| !f.contains('=')).map(String::as_str).collect();
+        return Err(Failure::new(INVALID, "the schedule must be one argument").hint(format!(
+            "put it into quotes: `krontab add {name} '{text} {}' …`",
+            whole.join(" ")
+        )));
+    }
+    if arguments.command.is_empty() && !fields.iter().any(|field| field.starts_with("command=")) {
+        return Err(Failure::new(INVALID, "there is no command").hint(format!(
+            "put it behind `--`: `krontab add {name} '{text}' -- /bin/echo hello`"
+        )));
+    }
     let path = target(arguments.target.file.as_deref())?;
     let mut line = Line { schedule: schedule(&arguments.schedule)?, fields: Vec::new() };
     line.set(Key::Name, one_line("the name", &arguments.name)?);

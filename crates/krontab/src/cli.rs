@@ -49,14 +49,7 @@ pub struct Cli {
     pub command: Command,
 
     /// When to use colours
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        default_value_t,
-        value_name = "WHEN",
-        hide_possible_values = true
-    )]
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub color: Colour,
 }
 
@@ -107,8 +100,11 @@ pub enum Command {
     /// `error`. The nominal time is taken as given: it need not match the cron
     /// fields. This is Kron's engine for programs in other languages.
     #[command(after_help = "\
+Exit code 0 says that all lines were read, not that all could be answered.
+
 Example:
-  echo '{\"identity\":\"demo\",\"schedule\":\"0 10 * * * @win(around,45m)\",\"nominal\":\"2026-03-02T10:00:00Z\"}' \\
+  printf '{\"identity\":\"%s\",\"schedule\":\"%s\",\"nominal\":\"%s\"}\n' \\
+    demo '0 10 * * * @win(around,45m)' 2026-03-02T10:00:00Z \\
     | krontab decide")]
     Decide,
     List(List),
@@ -203,6 +199,9 @@ pub struct Lint {
 The period of a time is the one whose nominal time it is, or else the latest one
 whose window had opened by then; that of a date is the first of the day.
 
+A TIME is 2026-03-01T10:00:00Z, or without an offset in the job's zone:
+'2026-03-01 10:00', 2026-03-01; or now, +2h, -90m.
+
 Examples:
   krontab explain backup
   krontab explain backup --at '2026-03-01 02:00'
@@ -230,6 +229,12 @@ pub struct Explain {
 /// unschedulable are listed as such, where their windows open.
 #[derive(Args, Debug)]
 #[command(after_help = "\
+How long until a run is counted from --from. Jobs in several zones: a TIME without
+an offset is UTC.
+
+A TIME is 2026-03-01T10:00:00Z, or without an offset in the job's zone:
+'2026-03-01 10:00', 2026-03-01; or now, +2h, -90m.
+
 Examples:
   krontab next
   krontab next backup --count 30
@@ -243,9 +248,9 @@ pub struct Next {
     #[command(flatten)]
     pub source: SourceOrSchedule,
 
-    /// How many to show
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub count: u32,
+    /// How many to show, at most. Default: 10, or all if --until is given
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub count: Option<u32>,
 
     /// From when on. Default: now
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
@@ -494,7 +499,7 @@ pub struct Run {
 Exit codes:
   0  every decision came out as logged
   1  at least one did not
-  2  a file cannot be read, or a decision in it is incomplete
+  2  a file cannot be read, a decision is incomplete, or there is none
 
 Examples:
   krontab verify /var/log/krond.log

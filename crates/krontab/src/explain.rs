@@ -116,7 +116,7 @@ impl Page<'_> {
     fn instant(&self, at: UtcSecond) -> String {
         let local = self.job.zone().local_time(at);
         if self.job.zone().name() == "UTC" {
-            return format!("{at}  {}", local.weekday());
+            return format!("{at} ({})", local.weekday());
         }
         format!("{at}  {} {local} {}", local.weekday(), self.job.zone())
     }

@@ -5,7 +5,7 @@
 
 use crate::change::{self, Draft};
 use crate::cli::{Format, Import, ImportFormat};
-use crate::failure::{Failure, INVALID, USER, note};
+use crate::failure::{Failure, INVALID, USER, note, warn};
 use crate::lint::counted;
 use crate::{clock, next, terminal};
 use anstyle::{AnsiColor, Style};
@@ -57,8 +57,17 @@ pub fn import(arguments: &Import) -> Result<u8, Failure> {
     if let Some(draft) = draft.as_mut().filter(|_| !arguments.dry_run) {
         let (new, old) = write(draft, &import.items, &files, &present)?;
         let new = counted(new, "job", "jobs");
-        let old = if old > 0 { format!("; {old} were there already") } else { String::new() };
+        let old = match old {
+            0 => String::new(),
+            1 => "; 1 was there already".into(),
+            old => format!("; {old} were there already"),
+        };
         note(format_args!("wrote {new} to {}{old}", draft.path().display()));
+        for name in left_behind(&draft.text, &files, &import) {
+            warn(format_args!(
+                "`{name}` was imported before and is not in the source any more; `krontab remove {name}` removes it"
+            ));
+        }
     } else if arguments.output_format == Format::Text {
         note("nothing was written; `--output PATH` writes the converted jobs");
     }
@@ -163,6 +172,31 @@ fn item_line(item: &Item) -> Option<Line> {
     item.verdict.entry().map(kron_import::Entry::line)
 }
 
+/// Jobs that an earlier import took from these files, and this one did not.
+fn left_behind(text: &str, files: &[File<'_>], import: &kron_import::Import) -> Vec<String> {
+    let now: Vec<&str> =
+        import.items.iter().filter_map(|item| Some(&*item.verdict.entry()?.name)).collect();
+    let origins: Vec<String> = files.iter().map(|file| origin(file.name)).collect();
+    let mut imported = false;
+    let mut names = Vec::new();
+    for line in text.lines() {
+        if line.starts_with('#') {
+            imported |= origins.iter().any(|origin| line.starts_with(origin.as_str()));
+        } else if std::mem::take(&mut imported) {
+            let entry = edit::lines(line).into_iter().next();
+            let fields = entry.map(|line| line.fields).unwrap_or_default();
+            names.extend(fields.into_iter().find(|(key, _)| *key == Key::Name).map(|(_, n)| n));
+        }
+    }
+    names.retain(|name| !now.contains(&name.as_str()));
+    names
+}
+
+/// The beginning of the comment above an imported job.
+fn origin(file: &str) -> String {
+    format!("# from {file}: ")
+}
+
 /// Adds the converted jobs to a file, each below a comment that says where it
 /// comes from; how many are new, and how many were there already.
 fn write(
@@ -184,8 +218,8 @@ fn write(
             text.push('\n');
         }
         let source = item.source.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
-        text +=
-            &format!("# from {}: {source}\n", files.get(item.file).map_or("?", |file| file.name));
+        let file = files.get(item.file).map_or("?", |file| file.name);
+        text += &format!("{}{source}\n", origin(file));
         for change in item.verdict.notes() {
             text += &format!("#   {}\n", change.replace('\n', " "));
         }
@@ -235,6 +269,9 @@ impl Report<'_> {
             let line = remark.line.map(|line| format!(":{line}")).unwrap_or_default();
             out += &format!("note: {name}{line}: {}\n", remark.text);
         }
+        if import.items.is_empty() {
+            out += "nothing to convert was found\n";
+        }
         let [exact, changed, refused] = counts;
         out += &format!("{exact} exact, {changed} changed, {refused} refused\n");
         if exact + changed > 0 {
@@ -252,7 +289,7 @@ impl Report<'_> {
     }
 
     /// The next nominal times, which is when the original runs, and the next
-    /// chosen ones; local.
+    /// chosen ones; local for people, UTC for programs.
     fn runs(
         &self,
         entry: &kron_import::Entry,
@@ -267,6 +304,9 @@ impl Report<'_> {
         };
         let job = Job::parse(&identity, &entry.schedule, zones).ok()?;
         let local = |at: UtcSecond| {
+            if self.arguments.output_format == Format::Json {
+                return at.to_string();
+            }
             let local = job.zone().local_time(at);
             let (hour, minute, second) = local.time_of_day();
             format!("{} {} {hour:02}:{minute:02}:{second:02}", local.weekday(), local.date())
@@ -287,16 +327,21 @@ impl Report<'_> {
         Some((before, after))
     }
 
+    fn disable_crontab(&self) -> String {
+        let whose = match &self.arguments.user {
+            Some(user) => format!("crontab -u {user} -e"),
+            None => "crontab -e".into(),
+        };
+        format!("{whose}    # put a `#` before the converted lines")
+    }
+
     /// How to keep the originals from running, too.
     fn disable(&self, import: &kron_import::Import) -> Vec<String> {
         let mut commands: Vec<String> = Vec::new();
         for item in import.items.iter().filter(|item| item.verdict.entry().is_some()) {
             let file = self.files.get(item.file).map_or("", |file| file.name);
             let command = match self.arguments.format {
-                ImportFormat::Crontab => {
-                    "crontab -e    # put a `#` before the converted lines; `crontab -r` removes all"
-                        .into()
-                }
+                ImportFormat::Crontab => self.disable_crontab(),
                 ImportFormat::SystemCrontab if file.starts_with("/etc/cron.d/") => {
                     format!("mv {file} {file}.disabled    # cron passes over names with a dot")
                 }

@@ -7,6 +7,7 @@ use crate::terminal;
 use kron_core::{Job, Zones, nearest};
 use kron_host::{config, places};
 use kron_tab::{Entry, Tab};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A file of the configuration.
@@ -33,6 +34,12 @@ pub fn paths(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let directory = places::config_dir()
         .ok_or_else(|| Failure::new(USER, "no home directory, so no configuration is known"))?;
     Ok(vec![directory])
+}
+
+/// There is nothing to read yet.
+pub fn no_configuration(path: &Path, code: u8) -> Failure {
+    Failure::new(code, format!("there is no configuration yet: no `{}`", path.display()))
+        .hint("add a job: `krontab add NAME 'SCHEDULE' -- COMMAND`, or name a file: `--file PATH`")
 }
 
 /// The files that a path stands for.
@@ -89,12 +96,12 @@ pub fn read(
 pub fn load(source: &Source, zones: &mut Zones) -> Result<Vec<Loaded>, Failure> {
     let mut loaded = Vec::new();
     let mut failed = false;
+    // A file named twice is one file.
+    let mut seen = BTreeSet::new();
     let missing = |path: &Path| source.file.is_empty() && !path.exists();
     for path in paths(&source.file)? {
         if missing(&path) {
-            let message = format!("there is no configuration yet: no `{}`", path.display());
-            return Err(Failure::new(USER, message)
-                .hint("add a job: `krontab add NAME 'SCHEDULE' -- COMMAND`, or name a file: `--file PATH`"));
+            return Err(no_configuration(&path, USER));
         }
         let found = match files(&path) {
             Ok(found) => found,
@@ -105,6 +112,9 @@ pub fn load(source: &Source, zones: &mut Zones) -> Result<Vec<Loaded>, Failure> 
             }
         };
         for file in found {
+            if !seen.insert(file.path.clone()) {
+                continue;
+            }
             match read(file, source.installed.as_deref(), zones) {
                 Ok(file) => {
                     failed |= !file.tab.problems.is_empty();

@@ -55,7 +55,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn finish(outcome: Result<u8, Failure>) -> u8 {
-    match outcome {
+    let unwritten = terminal::failure().map(|error| {
+        Failure::new(failure::FATAL, format!("standard output: {}", failure::plain(&error)))
+    });
+    match unwritten.map_or(outcome, Err) {
         Ok(code) => code,
         Err(failure) => {
             failure.report();

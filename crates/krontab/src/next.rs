@@ -1,7 +1,7 @@
 //! `krontab next`: the runs to come, of one job or of all.
 
 use crate::cli::{Next, TimelineFormat};
-use crate::failure::{Failure, note};
+use crate::failure::{Failure, INVALID, note};
 use crate::jobs::{self, Named};
 use crate::table::{Cell, Table};
 use crate::{clock, ics, moment, terminal};
@@ -11,6 +11,11 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
+
+/// Runs shown if nothing else is said.
+const SHOWN: u32 = 10;
+/// Runs shown in any case.
+const MOST: u32 = 1_000_000;
 
 pub fn next(arguments: &Next) -> Result<u8, Failure> {
     let mut zones = Zones::bundled();
@@ -25,10 +30,18 @@ pub fn next(arguments: &Next) -> Result<u8, Failure> {
         Some(text) => moment::parse(text, &zone, now)?,
         None => UtcSecond::MAX,
     };
+    if until < from {
+        return Err(Failure::new(INVALID, "`--until` is before `--from`"));
+    }
+    let count = match (arguments.count, &arguments.until) {
+        (Some(count), _) => count,
+        (None, Some(_)) => MOST,
+        (None, None) => SHOWN,
+    };
     let listed: Vec<Listed<'_>> = timeline(&jobs, from)
         .map(|(i, period)| Listed { named: &jobs[i], period })
         .take_while(|listed| listed.due() <= until.instant())
-        .take(arguments.count as usize)
+        .take(count as usize)
         .collect();
     match arguments.format {
         TimelineFormat::Text => print_text(&listed, from, jobs.is_empty()),

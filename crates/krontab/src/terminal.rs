@@ -3,6 +3,7 @@
 use crate::cli::Colour;
 use anstream::{AutoStream, ColorChoice};
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 /// Settles for the whole process when colours are used.
 pub fn choose_colour(colour: Colour) {
@@ -31,11 +32,27 @@ fn terminal_size() -> Option<u16> {
     terminal_size::terminal_size().map(|(width, _)| width.0)
 }
 
+/// What kept standard output from being written, for the end.
+static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
+
 /// Prints to standard output. Styles are left out where they are not shown. A
-/// reader that went away is no error.
+/// reader that went away is no error; any other is told at the end.
 pub fn print(text: &str) {
     let mut out = AutoStream::auto(io::stdout());
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    note_failure(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+}
+
+/// Takes note of output that could not be written.
+pub fn note_failure(written: io::Result<()>) {
+    if let Err(error) = unless_closed(written) {
+        let mut failed = FAILED.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.get_or_insert(error);
+    }
+}
+
+/// The first thing that could not be written, if any.
+pub fn failure() -> Option<io::Error> {
+    FAILED.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// Prints to standard error.

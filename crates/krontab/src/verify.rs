@@ -36,7 +36,7 @@ pub fn verify(arguments: &Verify) -> Result<u8, Failure> {
     }
     let differs = check.found.iter().any(|found| matches!(found.what, What::Differs { .. }));
     let unverifiable = check.found.iter().any(|found| matches!(found.what, What::Unverifiable(_)));
-    Ok(match (differs, unverifiable) {
+    Ok(match (differs, unverifiable || check.verified == 0) {
         (true, _) => USER,
         (false, true) => INVALID,
         (false, false) => 0,
@@ -67,6 +67,14 @@ impl Check {
         let mut line = Vec::new();
         let mut number = 0;
         while log.read_until(b'\n', &mut line)? > 0 {
+            // What `explain` and `next` print is one object over many lines.
+            if number == 0 && line == b"{\n" {
+                log.read_to_end(&mut line)?;
+                if let Ok(value) = serde_json::from_slice(&line) {
+                    self.document(shown, &value);
+                    return Ok(());
+                }
+            }
             number += 1;
             self.lines += 1;
             // Jobs may write anything into a log.
@@ -82,6 +90,22 @@ impl Check {
             line.clear();
         }
         Ok(())
+    }
+
+    /// A decision, or a list of them, as other commands print them.
+    fn document(&mut self, shown: &str, value: &Value) {
+        let one = [value.clone()];
+        let listed = value.get("decisions").and_then(Value::as_array);
+        for decision in listed.map_or(&one[..], Vec::as_slice) {
+            self.lines += 1;
+            let what = match serde_json::from_value(decision.clone()) {
+                Ok(record) => self.record(record),
+                Err(error) => Some(What::Unverifiable(error.to_string())),
+            };
+            if let Some(what) = what {
+                self.found.push(Found { path: shown.into(), line: 1, what });
+            }
+        }
     }
 
     fn record(&mut self, record: Record) -> Option<What> {
@@ -122,7 +146,10 @@ impl Check {
         }
         let decisions = self.verified + self.found.len();
         let summary = match (decisions, self.found.len()) {
-            (0, _) => format!("no decisions in {}\n", counted(self.lines, "line", "lines")),
+            (0, _) => format!(
+                "nothing verified: no decisions in {}\n",
+                counted(self.lines, "line", "lines")
+            ),
             (n, 0) => format!(
                 "{green}verified{green:#}: {} came out as logged\n",
                 counted(n, "decision", "decisions")
@@ -195,7 +222,15 @@ fn text_record(line: &str) -> Option<Result<Record, String>> {
 }
 
 fn json_record(line: &str) -> Option<Result<Record, String>> {
-    let value: Value = serde_json::from_str(line).ok()?;
+    let value: Value = match serde_json::from_str(line) {
+        Ok(value) => value,
+        // A line cut short is no decision that came out as logged.
+        Err(error) => {
+            let named =
+                line.contains(&format!("\"event\":\"{EVENT}\"")) || line.contains("\"seedHash\"");
+            return named.then(|| Err(format!("not a whole line of JSON: {error}")));
+        }
+    };
     // What `decide`, `explain` and `next` print, one to a line.
     if value.get("periodId").is_some() && value.get("seedHash").is_some() {
         return Some(serde_json::from_value(value).map_err(|error| error.to_string()));

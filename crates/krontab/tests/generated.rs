@@ -37,10 +37,41 @@ fn man_pages() {
     }
     assert!(pages.len() > 12);
     for (name, command) in pages {
-        let mut page = Vec::new();
-        clap_mangen::Man::new(command).date("2026-11-16").render(&mut page).unwrap();
-        check(&format!("man/{name}.1"), &page);
+        check(&format!("man/{name}.1"), &page(command));
     }
+}
+
+/// A man page: what clap knows, and the text below `--help` set as it is.
+fn page(command: clap::Command) -> Vec<u8> {
+    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let has_commands = command.get_subcommands().next().is_some();
+    let version = env!("CARGO_PKG_VERSION");
+    let man =
+        clap_mangen::Man::new(command).date("2026-11-16").source(format!("krontab {version}"));
+    let mut out = Vec::new();
+    man.render_title(&mut out).unwrap();
+    man.render_name_section(&mut out).unwrap();
+    man.render_synopsis_section(&mut out).unwrap();
+    man.render_description_section(&mut out).unwrap();
+    man.render_options_section(&mut out).unwrap();
+    if has_commands {
+        man.render_subcommands_section(&mut out).unwrap();
+    }
+    for block in after.split("\n\n") {
+        // `Examples:` and the like are headings; other text is a remark.
+        let (heading, body) = match block.split_once(":\n") {
+            Some((heading, body)) if !heading.contains(['\n', ' ']) || heading == "Exit codes" => {
+                (heading.to_uppercase(), body)
+            }
+            _ => ("NOTES".into(), block),
+        };
+        let body = body.replace('\\', "\\e").replace('-', "\\-").replace("\n.", "\n\\&.");
+        let body = body.replace('\'', "\\(aq");
+        out.extend(format!(".SH \"{heading}\"\n.nf\n{body}\n.fi\n").bytes());
+    }
+    let pages = ".SH \"SEE ALSO\"\nkrontab(1), kron(5)\n";
+    out.extend(pages.bytes());
+    out
 }
 
 #[test]
@@ -51,5 +82,18 @@ fn completions() {
         let mut out = Vec::new();
         generate(shell, &mut Cli::command(), "krontab", &mut out);
         check(&format!("completions/{file}"), &out);
+    }
+}
+
+/// The page of the file format is written by hand; it names every field and
+/// every modifier.
+#[test]
+fn the_page_of_the_format_is_complete() {
+    let page = fs::read_to_string(root().join("man/kron.5")).unwrap().replace("\\-", "-");
+    for key in kron_tab::Key::ALL {
+        assert!(page.contains(key.as_str()), "{}", key.as_str());
+    }
+    for modifier in ["@tz", "@win", "@dist", "@seed", "@policy", "@only", "@avoid"] {
+        assert!(page.contains(modifier), "{modifier}");
     }
 }

@@ -170,6 +170,10 @@ impl<'a> Draft<'a> {
         let cron = fields.cron(text, next.as_ref(), &mut errors);
         let modifiers = Modifiers::read(text, next, &mut scanner, &mut errors);
         let (zone, parts) = modifiers.parts(&mut errors);
+        // What is known to be a macro need not be called an unknown modifier too.
+        if let Some(span) = errors.iter().find(|e| e.code() == Code::Macro).map(|e| e.span()) {
+            errors.retain(|e| e.code() != Code::UnknownModifier || e.span() != span);
+        }
         if let (Some(cron), Some(window)) = (&cron, &parts.window) {
             check_open_windows(cron, window, &mut errors);
         }

@@ -261,5 +261,5 @@ fn white_space(text: &str, at: usize) -> DefinitionError {
         "white space inside parentheses".into(),
     )
     .expect("no white space between `(` and `)`, except in a quoted string")
-    .hint("remove the space, or put the value in double quotes")
+    .hint("remove the space; only a salt may have one, in double quotes")
 }

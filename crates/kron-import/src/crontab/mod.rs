@@ -159,6 +159,7 @@ impl Reader<'_> {
             draft.refuse(format!("there are more than {VARIABLES} variables before it"));
         }
         self.delay(&mut draft);
+        self.wrong_kind(&mut draft, request);
         self.command(&mut draft, request.command);
         self.surroundings(&mut draft, request.user);
         draft
@@ -177,6 +178,30 @@ impl Reader<'_> {
                 ));
             }
             Err(_) => draft.refuse(format!("`RANDOM_DELAY` is not a number: {}", quoted(text))),
+        }
+    }
+
+    /// A user column where none belongs, or a command where one does.
+    fn wrong_kind(&self, draft: &mut Draft, request: &Request<'_>) {
+        let known = |name: &str| (self.host.home)(name).is_some();
+        match request.user {
+            Some(user) if !known(user) => draft.change(format!(
+                "there is no user {} here; is this a user's crontab, which has no such column?",
+                quoted(user)
+            )),
+            None => {
+                let mut words = request.command.split_ascii_whitespace();
+                let first = words.next().unwrap_or_default();
+                // `root` is no program, and few users have the name of one.
+                if words.next().is_some() && known(first) {
+                    draft.refuse(format!(
+                        "{} is a user of this host; is this a system crontab, which names one in \
+                         each line?",
+                        quoted(first)
+                    ));
+                }
+            }
+            Some(_) => {}
         }
     }
 

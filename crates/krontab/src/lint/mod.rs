@@ -6,7 +6,7 @@ mod surroundings;
 
 use crate::cli::{Format, Lint};
 use crate::diagnostic::{Finding, Page, Severity, refusal_json, render_refusal};
-use crate::failure::{Failure, INVALID, USER};
+use crate::failure::{Failure, INVALID, USER, note};
 use crate::jobs::{self, Loaded};
 use crate::{clock, moment, terminal};
 use advice::Adviser;
@@ -40,7 +40,13 @@ pub fn lint(arguments: &Lint) -> Result<u8, Failure> {
     let mut report = Report { arguments, tally: Tally::default(), json: JsonList::new() };
     let mut adviser = Adviser::new(from);
     for path in jobs::paths(&arguments.paths)? {
+        if arguments.paths.is_empty() && !path.exists() {
+            return Err(jobs::no_configuration(&path, INVALID));
+        }
         match jobs::files(&path) {
+            Ok(found) if found.is_empty() => {
+                note(format_args!("no `.kron` files in {}", path.display()));
+            }
             Err(refusal) => report.refused(&jobs::printable(&path), &refusal),
             Ok(found) => {
                 for file in found {
@@ -175,18 +181,18 @@ impl JsonList {
         Self { out: BufWriter::new(io::stdout()), any: false }
     }
 
-    /// A reader that has gone away is no error.
     fn push(&mut self, finding: &Value) {
         let before = if self.any { ",\n" } else { "{\"findings\": [\n" };
-        let _ = write!(self.out, "{before}{finding}");
+        terminal::note_failure(write!(self.out, "{before}{finding}"));
         self.any = true;
     }
 
     fn finish(mut self, rest: &Value) {
         let before = if self.any { "\n]" } else { "{\"findings\": []" };
         let rest = rest.to_string();
-        let _ = writeln!(self.out, "{before},\n{}", rest.trim_start_matches('{'));
-        let _ = self.out.flush();
+        let rest = rest.trim_start_matches('{');
+        let written = writeln!(self.out, "{before},\n{rest}").and_then(|()| self.out.flush());
+        terminal::note_failure(written);
     }
 }
 

@@ -43,6 +43,14 @@ impl Surroundings {
         if let Some(error) = error {
             let problem = Problem::new("no-program", span, error.to_string());
             let hint = match error {
+                NoProgram::NotFound(word) if word.contains(' ') => {
+                    "this is one word; each argument is a word of its own, and a text for a \
+                     shell needs `shell=true`"
+                        .into()
+                }
+                NoProgram::NotFound(word) if word.starts_with('~') => {
+                    "`~` is not expanded; write the whole path".into()
+                }
                 NoProgram::NotFound(word) if !word.contains('/') => {
                     format!("looked for in {path}; write the whole path, or set `env=PATH=…`")
                 }
