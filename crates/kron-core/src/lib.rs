@@ -58,6 +58,7 @@ mod seed;
 mod suggest;
 pub mod syntax;
 pub mod time;
+mod timeline;
 mod window;
 
 pub use acceptance::Acceptance;
@@ -84,4 +85,5 @@ pub use suggest::nearest;
 pub use time::{
     Bundled, Database, OutOfRange, ParseTimeError, UnknownZone, UtcInstant, UtcSecond, Zone, Zones,
 };
+pub use timeline::timeline;
 pub use window::{Mode, Window, WindowSpec};

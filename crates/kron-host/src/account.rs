@@ -64,6 +64,15 @@ pub fn group_id(name: &str) -> Result<Option<u32>, Errno> {
     Group::from_name(name).map(|group| group.map(|group| group.gid.as_raw()))
 }
 
+/// Whether nobody but its owner can be in a group: it is the owner's own, by
+/// number and name, and lists no other member. Of a group that cannot be looked
+/// up, nobody knows.
+#[must_use]
+pub fn is_private_group(gid: u32, owner: &Account) -> bool {
+    let Ok(Some(group)) = Group::from_gid(Gid::from_raw(gid)) else { return false };
+    owner.gid == gid && group.name == owner.name && group.mem.iter().all(|name| *name == owner.name)
+}
+
 impl Account {
     /// All groups of the user, `gid` among them.
     ///

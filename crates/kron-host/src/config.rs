@@ -296,11 +296,10 @@ fn check_mode(path: &Path, place: &Path, what: &str, metadata: &Metadata) -> Res
     ))
 }
 
-/// Whether a group is the owner's alone: root's, or the one of the same name
-/// that many systems give to each user.
+/// Whether a group is the owner's alone, as many systems give one to each user.
 fn is_own_group(metadata: &Metadata) -> bool {
-    metadata.gid() == 0
-        || account::by_uid(metadata.uid()).ok().flatten().is_some_and(|owner| {
-            owner.gid == metadata.gid() && account::group_id(&owner.name) == Ok(Some(owner.gid))
-        })
+    account::by_uid(metadata.uid())
+        .ok()
+        .flatten()
+        .is_some_and(|owner| account::is_private_group(metadata.gid(), &owner))
 }

@@ -12,3 +12,7 @@ pub const NAME_BYTES: usize = 128;
 pub const ACCOUNT_BYTES: usize = 256;
 /// Problems after which a file is not read on: it is something else.
 pub const PROBLEMS: usize = 10_000;
+/// Problems after which an entry is not read on.
+pub const ENTRY_PROBLEMS: usize = 32;
+/// Most fields of an entry.
+pub const FIELDS: usize = 1_000;

@@ -30,6 +30,15 @@ pub fn lines(text: &str) -> Vec<Line> {
     entries(text).map(canonical).collect()
 }
 
+/// A comment line, whatever the text contains: it stays one line.
+#[must_use]
+pub fn comment(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    let text: String = text.chars().map(plain).collect();
+    let text = text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+    alloc::format!("# {text}\n")
+}
+
 /// The file with an entry added at its end.
 #[must_use]
 pub fn append(text: &str, line: &Line) -> String {

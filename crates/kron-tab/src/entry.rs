@@ -7,6 +7,7 @@ use crate::output::Output;
 use crate::problem::Problem;
 use crate::words;
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -399,6 +400,7 @@ fn size(field: &Field<'_>) -> Result<u64, Problem> {
 
 fn environment(raw: &Raw<'_>, problems: &mut Vec<Problem>) -> Vec<EnvVar> {
     let mut variables: Vec<EnvVar> = Vec::new();
+    let mut names: BTreeSet<&str> = BTreeSet::new();
     for field in raw.fields.iter().filter(|field| field.key == Key::Env) {
         let Some((name, value)) = field.value.split_once('=') else {
             problems.push(problem(field, "has no `=`").expect("`env=NAME=value`"));
@@ -418,7 +420,7 @@ fn environment(raw: &Raw<'_>, problems: &mut Vec<Problem>) -> Vec<EnvVar> {
             );
             continue;
         }
-        if variables.iter().any(|known| &*known.name == name) {
+        if !names.insert(name) {
             problems.push(
                 Problem::new(
                     "duplicate-field",

@@ -5,6 +5,7 @@
 //! the line end and the blanks that follow count as one space. A `#` makes a
 //! comment only where a line begins.
 
+use crate::bounds::{ENTRY_PROBLEMS, FIELDS};
 use crate::foreign;
 use crate::key::Key;
 use crate::problem::Problem;
@@ -113,8 +114,21 @@ pub(crate) fn entry<'t>(text: &'t str, span: Span, problems: &mut Vec<Problem>) 
     // Whether the last field could be read, so that words after it are its own.
     let mut readable = true;
     let mut foreign = foreign::Watch::default();
+    let before = problems.len();
     while scan.skip_blanks() {
+        if problems.len() - before >= ENTRY_PROBLEMS {
+            break;
+        }
         let word = scan.peek_word();
+        if fields.len() == FIELDS {
+            let message = format!("more than {FIELDS} fields");
+            problems.push(
+                Problem::new("too-many-fields", word, message)
+                    .senseless()
+                    .expect(format!("at most {FIELDS} fields")),
+            );
+            break;
+        }
         if let Some(key) = key_of(word.slice(text)) {
             if !begun && schedule.is_none() {
                 foreign.variable(key, word);
@@ -256,24 +270,37 @@ impl<'t> Scan<'t> {
         Span::new(self.at, self.at + length)
     }
 
-    /// The modifier here, up to a blank outside quotes.
+    /// The modifier here: up to its closing parenthesis, blanks included, so
+    /// that the engine can say what is wrong with them; or, where it is never
+    /// closed, up to a blank.
     fn modifier(&self) -> Span {
+        let word = self.peek_word();
+        if !word.slice(self.text).contains('(') {
+            return word;
+        }
         let mut inside = false;
         let mut escaped = false;
-        let end = self.rest().bytes().position(|b| {
-            let ends = !inside && matches!(b, b' ' | b'\t' | b'\n');
+        let close = self.rest().bytes().position(|b| {
+            let closes = !inside && b == b')';
             inside ^= b == b'"' && !escaped;
             escaped = b == b'\\' && !escaped;
-            ends
+            closes
         });
-        match end {
-            Some(length) if self.rest()[..length].ends_with('\\') => {
-                Span::new(self.at, self.at + length - 1)
+        // A field that begins before the parenthesis closes does not belong to it.
+        let swallows = |span: Span| {
+            span.slice(self.text)
+                .split([' ', '\t', '\n'])
+                .skip(1)
+                .any(|word| key_of(word).and_then(Key::find).is_some())
+        };
+        match close {
+            Some(length) => {
+                let rest = &self.rest()[length..];
+                let tail = rest.find([' ', '\t', '\n', '\\']).unwrap_or(rest.len());
+                let span = Span::new(self.at, self.at + length + tail);
+                if swallows(span) { word } else { span }
             }
-            Some(length) => Span::new(self.at, self.at + length),
-            // A quote that is never closed must not swallow the fields.
-            None if inside => self.peek_word(),
-            None => Span::new(self.at, self.end),
+            None => word,
         }
     }
 
@@ -414,6 +441,8 @@ impl<'t> Scan<'t> {
                             let next = body[i + 2..].trim_start_matches(is_blank);
                             i = body.len() - next.len();
                         }
+                        // One such mistake is enough to know of.
+                        _ if wrong => i += 1,
                         _ => {
                             wrong = true;
                             let length = body[i + 1..].chars().next().map_or(0, char::len_utf8);

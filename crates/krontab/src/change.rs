@@ -304,7 +304,7 @@ impl Draft {
         if let Some(entry) = entry {
             let text = match list::next_run(&entry.job, now) {
                 _ if entry.job.policy().suspend => "suspended; it does not run".into(),
-                None => "it has no run ahead".into(),
+                None => "it does not run within a year".into(),
                 Some(at) => {
                     let local = entry.job.zone().local_time(at);
                     let distance = moment::distance(now, at);

@@ -196,8 +196,9 @@ pub struct Lint {
 /// that was refused and by which clause; and a picture of it.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The period of a time is the one whose nominal time it is, or else the latest one
-whose window had opened by then; that of a date is the first of the day.
+The period of a time is the one whose nominal time it is, or else whose chosen
+time, or else the latest one whose window had opened by then; that of a date is
+the first of the day.
 
 A TIME is 2026-03-01T10:00:00Z, or without an offset in the job's zone:
 '2026-03-01 10:00', 2026-03-01; or now, +2h, -90m.

@@ -7,6 +7,9 @@ use kron_host::config::{Reason, Refusal};
 use kron_tab::{Lines, Problem};
 use serde_json::{Value, json};
 
+/// Bytes of a line shown on either side of what is wrong.
+const NEAR: usize = 400;
+
 /// Longest list of what would be accepted that stands next to a better hint.
 const LONGEST_LABEL: usize = 80;
 
@@ -93,15 +96,19 @@ impl<'t> Page<'t> {
         kind: AnnotationKind,
         label: Option<String>,
     ) -> Snippet<'static, annotate_snippets::Annotation<'static>> {
-        // The first line is enough to point at something.
+        // The first line is enough to point at something, and of a long one what
+        // is near.
         let start = span.start.min(self.bytes.len());
         let around = self.lines.around(Span::new(start, start));
+        let first = around.start.max(start.saturating_sub(NEAR));
+        let last = around.end.min(start.max(span.end.min(start + NEAR)) + NEAR);
         let text = |from: usize, to: usize| {
             String::from_utf8_lossy(&self.bytes[from..to.max(from)]).into_owned()
         };
-        let line = text(around.start, around.end);
-        let from = text(around.start, start).len();
-        let to = from + text(start, span.end.min(around.end)).len();
+        let cut = |at: usize| if at == around.start { "" } else { "…" };
+        let line = format!("{}{}", cut(first), text(first, last));
+        let from = cut(first).len() + text(first, start).len();
+        let to = (from + text(start, span.end.min(last)).len()).min(line.len());
         Snippet::source(line)
             .path(self.path.to_string())
             .line_start(self.lines.position(start).line)

@@ -3,11 +3,11 @@
 use crate::cli::{Explain, Format};
 use crate::failure::{Failure, USER};
 use crate::jobs::{self, Named};
-use crate::{clock, moment, next, picture, terminal};
+use crate::{clock, moment, picture, terminal};
 use anstyle::{AnsiColor, Style};
 use kron_core::bounds::SAMPLING_BUDGET;
 use kron_core::time::duration::Pretty;
-use kron_core::{Decision, Job, PeriodId, Record, Rejected, UtcSecond, Zones};
+use kron_core::{Decision, Job, PeriodId, Record, Rejected, UtcSecond, Zones, timeline};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -24,9 +24,9 @@ pub fn explain(arguments: &Explain) -> Result<u8, Failure> {
     let period = match &arguments.at {
         Some(text) => {
             let at = moment::parse(text, named.job.zone(), now)?;
-            period_of_day(&named.job, text, at).or_else(|| period_of(&named.job, at))
+            period_of_day(&named.job, text, at).or_else(|| named.job.period_at(at))
         }
-        None => next::timeline(&jobs, now).next().map(|(_, period)| period),
+        None => timeline(&jobs, now).next().map(|(_, decision)| decision.period()),
     };
     let period =
         period.ok_or_else(|| Failure::new(USER, format!("`{}` has no period then", named.name)))?;
@@ -46,16 +46,6 @@ fn period_of_day(job: &Job, text: &str, midnight: UtcSecond) -> Option<PeriodId>
         .then(|| job.next_period(just_before))
         .flatten()
         .filter(|period| day(period.nominal()) == day(midnight))
-}
-
-/// The period a time belongs to: the one whose nominal time it is, or else the
-/// latest one whose window had opened by then; or, before all, the first.
-fn period_of(job: &Job, at: UtcSecond) -> Option<PeriodId> {
-    if let Some(period) = job.prev_period(at).filter(|period| period.nominal() == at) {
-        return Some(period);
-    }
-    let opened = at.instant().saturating_add(job.window().lead()).floor();
-    job.prev_period(opened).or_else(|| job.next_period(at))
 }
 
 /// The JSON of an explanation: a decision, and how it came about.

@@ -6,8 +6,8 @@ use kron_core::UtcSecond;
 /// Longest line, in bytes, before it is folded.
 const LINE: usize = 75;
 
-/// A calendar with one event for each chosen time. Periods without one are left
-/// out: a calendar shows what happens.
+/// A calendar with one event for each run. Periods without a time and suspended
+/// jobs are left out: a calendar shows what happens.
 pub fn calendar(listed: &[Listed<'_>], stamp: UtcSecond) -> String {
     let mut out = String::new();
     line(&mut out, "BEGIN:VCALENDAR");
@@ -18,6 +18,9 @@ pub fn calendar(listed: &[Listed<'_>], stamp: UtcSecond) -> String {
     for Listed { named, period } in listed {
         let decision = named.job.decide(*period);
         let Some(chosen) = decision.chosen() else { continue };
+        if named.job.policy().suspend {
+            continue;
+        }
         let window = decision.window();
         line(&mut out, "BEGIN:VEVENT");
         // The same period has the same event, whenever the feed is made.

@@ -7,7 +7,7 @@ use crate::change::{self, Draft};
 use crate::cli::{Format, Import, ImportFormat};
 use crate::failure::{Failure, INVALID, USER, note, warn};
 use crate::lint::counted;
-use crate::{clock, next, terminal};
+use crate::{clock, terminal};
 use anstyle::{AnsiColor, Style};
 use kron_core::{Job, UtcSecond, Zones};
 use kron_host::{account, places};
@@ -17,9 +17,12 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Runs shown before and after.
 const RUNS: usize = 3;
+/// How far ahead they are looked for.
+const YEAR: Duration = Duration::from_secs(366 * 86_400);
 /// Largest file, in bytes.
 const FILE_BYTES: u64 = 16 << 20;
 
@@ -176,7 +179,8 @@ fn item_line(item: &Item) -> Option<Line> {
 fn left_behind(text: &str, files: &[File<'_>], import: &kron_import::Import) -> Vec<String> {
     let now: Vec<&str> =
         import.items.iter().filter_map(|item| Some(&*item.verdict.entry()?.name)).collect();
-    let origins: Vec<String> = files.iter().map(|file| origin(file.name)).collect();
+    let origins: Vec<String> =
+        files.iter().map(|file| edit::comment(&origin(file.name)).trim_end().into()).collect();
     let mut imported = false;
     let mut names = Vec::new();
     for line in text.lines() {
@@ -194,7 +198,7 @@ fn left_behind(text: &str, files: &[File<'_>], import: &kron_import::Import) -> 
 
 /// The beginning of the comment above an imported job.
 fn origin(file: &str) -> String {
-    format!("# from {file}: ")
+    format!("from {file}: ")
 }
 
 /// Adds the converted jobs to a file, each below a comment that says where it
@@ -217,11 +221,10 @@ fn write(
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        let source = item.source.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
         let file = files.get(item.file).map_or("?", |file| file.name);
-        text += &format!("{}{source}\n", origin(file));
+        text += &edit::comment(&format!("{}{}", origin(file), item.source));
         for change in item.verdict.notes() {
-            text += &format!("#   {}\n", change.replace('\n', " "));
+            text += &edit::comment(&format!("  {change}"));
         }
         text = edit::append(&text, &line);
     }
@@ -317,13 +320,14 @@ impl Report<'_> {
             Some(local(nominal))
         });
         let before = before.take(RUNS).collect();
-        let jobs = [crate::jobs::Named { name: entry.name.clone(), job: job.clone() }];
-        let after = next::timeline(&jobs, self.now)
-            .take(400)
-            .filter_map(|(_, period)| job.decide(period).chosen())
-            .take(RUNS)
-            .map(local)
-            .collect();
+        let mut at = self.now;
+        let after = std::iter::from_fn(|| {
+            let year = at.instant().saturating_add(YEAR).floor();
+            let chosen = job.next_chosen(at, year)?;
+            at = chosen.instant().saturating_add(Duration::from_secs(1)).floor();
+            Some(local(chosen))
+        });
+        let after = after.take(RUNS).collect();
         Some((before, after))
     }
 

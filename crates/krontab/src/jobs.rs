@@ -174,6 +174,12 @@ pub struct Named {
     pub job: Job,
 }
 
+impl AsRef<Job> for Named {
+    fn as_ref(&self) -> &Job {
+        &self.job
+    }
+}
+
 /// The jobs that a command is about: a bare schedule, one job, or all.
 pub fn select(
     source: &SourceOrSchedule,

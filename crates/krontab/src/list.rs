@@ -2,13 +2,14 @@
 
 use crate::cli::{Format, List};
 use crate::failure::{Failure, note};
-use crate::jobs::{self, Named};
+use crate::jobs;
 use crate::show::entry_json;
 use crate::table::{Cell, Table};
-use crate::{clock, moment, next, terminal};
+use crate::{clock, moment, terminal};
 use anstyle::{AnsiColor, Style};
 use kron_core::{Job, UtcSecond, Zones};
 use serde_json::json;
+use std::time::Duration;
 
 pub fn list(arguments: &List) -> Result<u8, Failure> {
     let mut zones = Zones::bundled();
@@ -43,8 +44,8 @@ pub fn list(arguments: &List) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The next chosen time of a job, among as many periods as a year of days has.
+/// The next chosen time of a job, within a year.
 pub fn next_run(job: &Job, now: UtcSecond) -> Option<UtcSecond> {
-    let jobs = [Named { name: String::new(), job: job.clone() }];
-    next::timeline(&jobs, now).take(366).find_map(|(_, period)| job.decide(period).chosen())
+    const YEAR: Duration = Duration::from_secs(366 * 86_400);
+    job.next_chosen(now, now.instant().saturating_add(YEAR).floor())
 }

@@ -6,11 +6,8 @@ use crate::jobs::{self, Named};
 use crate::table::{Cell, Table};
 use crate::{clock, ics, moment, terminal};
 use anstyle::{AnsiColor, Style};
-use kron_core::{Job, PeriodId, Record, UtcInstant, UtcSecond, Zone, Zones};
+use kron_core::{PeriodId, Record, UtcSecond, Zone, Zones, timeline};
 use serde::Serialize;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::time::Duration;
 
 /// Runs shown if nothing else is said.
 const SHOWN: u32 = 10;
@@ -39,8 +36,8 @@ pub fn next(arguments: &Next) -> Result<u8, Failure> {
         (None, None) => SHOWN,
     };
     let listed: Vec<Listed<'_>> = timeline(&jobs, from)
-        .map(|(i, period)| Listed { named: &jobs[i], period })
-        .take_while(|listed| listed.due() <= until.instant())
+        .take_while(|(_, decision)| decision.due() <= until.instant())
+        .map(|(i, decision)| Listed { named: &jobs[i], period: decision.period() })
         .take(count as usize)
         .collect();
     match arguments.format {
@@ -57,12 +54,6 @@ pub struct Listed<'a> {
     pub period: PeriodId,
 }
 
-impl Listed<'_> {
-    fn due(&self) -> UtcInstant {
-        self.named.job.decide(self.period).due()
-    }
-}
-
 /// The zone of all jobs if they share one, for times without an offset.
 fn common_zone(jobs: &[Named], zones: &Zones) -> Zone {
     let mut names = jobs.iter().map(|named| named.job.zone());
@@ -70,47 +61,6 @@ fn common_zone(jobs: &[Named], zones: &Zones) -> Zone {
         Some(first) if names.all(|zone| zone == first) => first.clone(),
         _ => zones.utc(),
     }
-}
-
-/// What comes next on the timeline: a period that may be due from here on, or
-/// one that is.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
-    Opens,
-    Due,
-}
-
-/// The periods of all jobs that are due at `from` or later, by when they are
-/// due: at their chosen time, or if there is none when their window opens.
-pub fn timeline(jobs: &[Named], from: UtcSecond) -> impl Iterator<Item = (usize, PeriodId)> + '_ {
-    let mut heap = BinaryHeap::new();
-    let opens = |job: &Job, period: PeriodId| {
-        period.nominal().instant().saturating_sub(job.window().lead())
-    };
-    for (i, named) in jobs.iter().enumerate() {
-        // The first period whose window can reach `from`.
-        let trail = named.job.window().trail() + Duration::from_secs(1);
-        let before = from.instant().saturating_sub(trail).floor();
-        if let Some(period) = named.job.next_period(before) {
-            heap.push(Reverse((opens(&named.job, period), Event::Opens, period, i)));
-        }
-    }
-    std::iter::from_fn(move || {
-        loop {
-            let Reverse((at, event, period, i)) = heap.pop()?;
-            if event == Event::Due {
-                if at >= from.instant() {
-                    return Some((i, period));
-                }
-                continue;
-            }
-            let job = &jobs[i].job;
-            heap.push(Reverse((job.decide(period).due(), Event::Due, period, i)));
-            if let Some(next) = job.next_period(period.nominal()) {
-                heap.push(Reverse((opens(job, next), Event::Opens, next, i)));
-            }
-        }
-    })
 }
 
 /// The JSON of a list. The names are stable.
@@ -124,6 +74,7 @@ struct List {
 #[derive(Serialize)]
 struct NamedRecord {
     job: String,
+    suspended: bool,
     #[serde(flatten)]
     record: Record,
 }
@@ -133,6 +84,7 @@ fn print_json(listed: &[Listed<'_>], from: UtcSecond, zones: &Zones) {
         .iter()
         .map(|listed| NamedRecord {
             job: listed.named.name.clone(),
+            suspended: listed.named.job.policy().suspend,
             record: Record::of(&listed.named.job.decide(listed.period), zones),
         })
         .collect();

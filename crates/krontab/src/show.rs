@@ -138,7 +138,7 @@ fn page(entry: &Entry, file: &str, line: usize, now: UtcSecond) -> String {
             put(key.as_str(), value);
         }
     }
-    let next = list::next_run(job, now).map_or("never".into(), |at| {
+    let next = list::next_run(job, now).map_or("not within a year".into(), |at| {
         let local = job.zone().local_time(at);
         format!("{at}  {} {local}  {}", local.weekday(), moment::distance(now, at))
     });

@@ -3,8 +3,10 @@
 //! For advice only: `nominal` decides what happens then.
 
 use super::Cron;
+use crate::identity::PeriodId;
 use crate::job::Job;
 use crate::time::UtcSecond;
+use crate::time::civil::Date;
 
 /// What a clock does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,8 +26,10 @@ pub struct ClockChange {
     pub kind: ChangeKind,
     /// How many of the schedule's local times are skipped or repeated.
     pub times: u32,
-    /// The first of them, as minutes of the day.
+    /// The first of them, as hour and minute.
     pub first: (u8, u8),
+    /// The local date of that first one.
+    pub date: Date,
 }
 
 impl Job {
@@ -70,10 +74,45 @@ impl Job {
                         kind,
                         times,
                         first: ((minute_of_day / 60) as u8, (minute_of_day % 60) as u8),
+                        date: Date::from_day_number(minute.div_euclid(24 * 60)),
                     });
                 }
             }
         })
+    }
+}
+
+impl Job {
+    /// Two periods whose windows overlap only because the clock is changed
+    /// between them, which brings them nearer than they ever are otherwise.
+    #[must_use]
+    pub fn overlap_at_a_change(
+        &self,
+        from: UtcSecond,
+        until: UtcSecond,
+    ) -> Option<(PeriodId, PeriodId)> {
+        let zone = self.zone();
+        let mut stretch = zone.stretch_after(&zone.stretch(from.unix_seconds()))?;
+        while stretch.start < until.unix_seconds() {
+            let change = UtcSecond::new_unchecked(stretch.start);
+            let before = self.prev_period(UtcSecond::new_unchecked(stretch.start - 1));
+            let mut pair = before.or_else(|| self.next_period(change));
+            // The period before the change, and the first ones after it.
+            for _ in 0..3 {
+                let Some((first, second)) =
+                    pair.and_then(|first| Some((first, self.next_period(first.nominal())?)))
+                else {
+                    break;
+                };
+                let apart = second.nominal().unix_seconds() - first.nominal().unix_seconds();
+                if (apart as u64) < self.window().duration.as_secs() {
+                    return Some((first, second));
+                }
+                pair = Some(second);
+            }
+            stretch = zone.stretch_after(&stretch)?;
+        }
+        None
     }
 }
 

@@ -192,10 +192,11 @@ impl Reader<'_> {
             None => {
                 let mut words = request.command.split_ascii_whitespace();
                 let first = words.next().unwrap_or_default();
-                // `root` is no program, and few users have the name of one.
-                if words.next().is_some() && known(first) {
+                // No programs have these names; `mail` and `sync` are users, too.
+                let user = ["root", "www-data", "nobody", self.host.user].contains(&first);
+                if words.next().is_some() && user {
                     draft.refuse(format!(
-                        "{} is a user of this host; is this a system crontab, which names one in \
+                        "{} is a user; is this a system crontab, which names one in \
                          each line?",
                         quoted(first)
                     ));

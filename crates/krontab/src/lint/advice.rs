@@ -26,6 +26,11 @@ pub struct Adviser {
 }
 
 impl Adviser {
+    /// Says how many jobs with constraints are coming.
+    pub fn expect(&mut self, constrained: usize) {
+        self.lookahead.expect(constrained);
+    }
+
     pub fn new(from: UtcSecond) -> Self {
         let until = from.instant().saturating_add(YEAR).floor();
         Self {
@@ -46,7 +51,9 @@ impl Adviser {
         let job = &entry.job;
         let place = |modifier: &str| modifier_span(text, entry.schedule_span, modifier);
         let gap = job.cron().least_gap();
-        findings.extend(overlap(job, gap, place("@win")).map(Finding::warning));
+        let overlap = overlap(job, gap, place("@win"));
+        let overlap = overlap.or_else(|| self.overlap_at_a_change(job, place("@win")));
+        findings.extend(overlap.map(Finding::warning));
         findings.extend(lost_by_restart(job, gap, place("@policy")).map(Finding::warning));
         findings.extend(self.clock_changes(job, entry.schedule_span).map(Finding::warning));
         let constraint = if job.constraints().only().is_empty() { "@avoid" } else { "@only" };
@@ -58,6 +65,18 @@ impl Adviser {
         self.surroundings.check(entry, own, findings);
     }
 
+    fn overlap_at_a_change(&self, job: &Job, span: Span) -> Option<Problem> {
+        let (first, second) = job.overlap_at_a_change(self.from, self.until)?;
+        let date = job.zone().local_time(second.nominal()).date();
+        let window = Pretty(job.window().duration);
+        let message = format!("windows of {window} overlap on {date}, when the clock is changed");
+        Some(
+            Problem::new("overlapping-windows", span, message).hint(format!(
+                "the periods {first} and {second} are nearer to each other than usual"
+            )),
+        )
+    }
+
     fn clock_changes(&self, job: &Job, span: Span) -> Option<Problem> {
         // Every hour of every day: nothing is lost that is not there anyway.
         if job.cron().every_hour() {
@@ -67,7 +86,7 @@ impl Adviser {
         let first = changes.first()?;
         let fixed = job.cron().is_fixed_time();
         let one = |change: &ClockChange| {
-            let date = job.zone().local_time(change.at).date();
+            let date = change.date;
             let (hour, minute) = change.first;
             let what = match (change.kind, fixed) {
                 (ChangeKind::Gap, true) => "does not exist (runs right after the jump)",

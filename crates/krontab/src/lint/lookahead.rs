@@ -1,13 +1,16 @@
 //! The periods of a year ahead: which of them will have no time.
 //!
 //! Only jobs with constraints can be unschedulable. Looking at a year of one
-//! takes a millisecond at most; for a file with a hundred thousand of them
-//! there is a budget, and what it does not cover is counted.
+//! takes milliseconds at most; for a file with a hundred thousand of them each
+//! gets its share of a budget, and what that does not cover is counted.
 
 use kron_core::{Job, PeriodId, UtcSecond};
 
-/// Periods looked at in all.
-const BUDGET: usize = 300_000;
+/// Periods of a file that are looked at, for up to `MANY` jobs…
+const BUDGET: usize = 10_000_000;
+const MANY: usize = 1_000;
+/// …and for more of them.
+const SMALL_BUDGET: usize = 300_000;
 /// Periods looked at for each job even so.
 const LEAST: usize = 2;
 /// Up to this many the odds of each period are worked out.
@@ -39,13 +42,20 @@ pub struct Odds {
 pub struct Lookahead {
     from: UtcSecond,
     until: UtcSecond,
-    left: usize,
+    /// Periods looked at for each job.
+    most: usize,
     shortened: usize,
 }
 
 impl Lookahead {
     pub const fn new(from: UtcSecond, until: UtcSecond) -> Self {
-        Self { from, until, left: BUDGET, shortened: 0 }
+        Self { from, until, most: BUDGET, shortened: 0 }
+    }
+
+    /// Divides the budget between as many jobs.
+    pub fn expect(&mut self, jobs: usize) {
+        let budget = if jobs <= MANY { BUDGET } else { SMALL_BUDGET };
+        self.most = (budget / jobs.max(1)).max(LEAST);
     }
 
     /// How many jobs were not looked at for the whole year.
@@ -55,16 +65,14 @@ impl Lookahead {
 
     /// The outlook of a job that has constraints.
     pub fn look(&mut self, job: &Job) -> Option<Outlook> {
-        let constraints = job.constraints();
-        if constraints.only().is_empty() && constraints.avoid().is_empty() {
+        if !is_constrained(job) {
             return None;
         }
-        let most = self.left.max(LEAST);
         let mut outlook =
             Outlook { seen: 0, until: String::new(), unschedulable: Vec::new(), worst: None };
         let mut at = self.from;
         while let Some(period) = job.next_period(at).filter(|p| p.nominal() <= self.until) {
-            if outlook.seen == most {
+            if outlook.seen == self.most {
                 self.shortened += 1;
                 break;
             }
@@ -78,7 +86,6 @@ impl Lookahead {
                 outlook.consider(job, period);
             }
         }
-        self.left = self.left.saturating_sub(outlook.seen);
         outlook.until = job.zone().local_time(at.min(self.until)).date().to_string();
         Some(outlook)
     }
@@ -93,4 +100,9 @@ impl Outlook {
         }
         self.worst = Some(Odds { period, per_draw, unschedulable: acceptance.unschedulable() });
     }
+}
+
+/// Whether a job can be unschedulable at all.
+pub fn is_constrained(job: &Job) -> bool {
+    !job.constraints().only().is_empty() || !job.constraints().avoid().is_empty()
 }

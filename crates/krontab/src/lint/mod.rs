@@ -96,6 +96,8 @@ impl Report<'_> {
         let mut findings: Vec<Finding> =
             file.tab.problems.iter().cloned().map(Finding::error).collect();
         let text = String::from_utf8_lossy(&file.bytes);
+        let constrained = |entry: &&Entry| lookahead::is_constrained(&entry.job);
+        adviser.expect(file.tab.entries.iter().filter(constrained).count());
         for entry in &file.tab.entries {
             adviser.advise(entry, &text, file.own, &mut findings);
         }
@@ -159,7 +161,7 @@ impl Report<'_> {
                     counted(shortened, "constrained job was", "constrained jobs were"),
                 ));
             }
-            terminal::print(&summary(files, entries, errors, warnings));
+            terminal::print(&summary(files, entries, errors, warnings, denied));
         }
         match (unreadable, errors > 0 || denied) {
             (true, _) => INVALID,
@@ -196,10 +198,12 @@ impl JsonList {
     }
 }
 
-fn summary(files: usize, entries: usize, errors: usize, warnings: usize) -> String {
+fn summary(files: usize, entries: usize, errors: usize, warnings: usize, denied: bool) -> String {
     let colour = |colour: AnsiColor| Style::new().bold().fg_color(Some(colour.into()));
     let (style, word) = if errors > 0 {
         (colour(AnsiColor::Red), counted(errors, "error", "errors"))
+    } else if denied {
+        (colour(AnsiColor::Red), "warnings are denied".into())
     } else {
         (colour(AnsiColor::Green), "valid".into())
     };
