@@ -99,17 +99,48 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// What a service manager gives a daemon that has no environment of its own, as
-/// far as jobs can tell: a search path, and who it runs as.
-///
-/// # Errors
-/// When the user database cannot be asked.
-pub fn service_environment() -> Result<Vec<(String, String)>, PlanError> {
-    let mut env = vec![("PATH".into(), DEFAULT_PATH.into())];
-    if let Some(account) = account::current().map_err(PlanError::Database)? {
-        env.extend(identity_variables(&account));
+/// What a daemon hands on to jobs that do not say otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Daemon {
+    /// Its environment, in order.
+    pub env: Vec<(String, String)>,
+    /// Its directory, if not the present one.
+    pub cwd: Option<String>,
+    /// Its file mode mask, if not the present one.
+    pub umask: Option<u16>,
+    /// Whether its groups are those that its user has, and not the present ones.
+    pub own_groups: bool,
+}
+
+impl Daemon {
+    /// A daemon that a service manager started: a search path, who it runs as,
+    /// the root directory for root and the home of anybody else, mask 022.
+    ///
+    /// # Errors
+    /// When the user database cannot be asked.
+    pub fn as_service() -> Result<Self, PlanError> {
+        let mut env = vec![("PATH".into(), DEFAULT_PATH.into())];
+        let account = account::current().map_err(PlanError::Database)?;
+        env.extend(account.iter().flat_map(identity_variables));
+        let home = account.map(|account| account.home.to_string_lossy().into_owned());
+        let home = home.filter(|home| !geteuid().is_root() && Path::new(home).is_dir());
+        Ok(Self {
+            env,
+            cwd: Some(home.unwrap_or_else(|| "/".into())),
+            umask: Some(0o022),
+            own_groups: true,
+        })
     }
-    Ok(env)
+
+    /// A daemon that is this very process, as far as jobs can tell.
+    #[must_use]
+    pub fn here() -> Self {
+        // A variable that is not UTF-8 cannot be written in an entry either.
+        let env = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        Self { env, cwd: None, umask: None, own_groups: false }
+    }
 }
 
 fn identity_variables(account: &Account) -> [(String, String); 4] {
@@ -172,13 +203,21 @@ pub fn ids(
 }
 
 impl Plan {
-    /// The process of an entry, on top of an environment to inherit.
+    /// The process of an entry, as a daemon would start it.
     ///
     /// # Errors
     /// When its user or group cannot be taken on.
-    pub fn of(entry: &Entry, inherited: Vec<(String, String)>) -> Result<Self, PlanError> {
-        let mut env = inherited;
-        let ids = ids(entry.user.as_deref(), entry.group.as_deref())?;
+    pub fn of(entry: &Entry, daemon: Daemon) -> Result<Self, PlanError> {
+        let mut env = daemon.env;
+        let mut ids = ids(entry.user.as_deref(), entry.group.as_deref())?;
+        if ids.is_none() && daemon.own_groups && geteuid().is_root() {
+            let me = account::current().map_err(PlanError::Database)?;
+            let own = |me: Account| -> Result<_, PlanError> {
+                let groups = me.groups(me.gid).map_err(PlanError::Database)?;
+                Ok((Ids { uid: me.uid, gid: me.gid, groups }, None))
+            };
+            ids = me.map(own).transpose()?;
+        }
         if let Some((_, Some(account))) = &ids {
             for (name, value) in identity_variables(account) {
                 set(&mut env, name, value);
@@ -194,8 +233,8 @@ impl Plan {
         Ok(Self {
             words,
             env,
-            cwd: entry.cwd.as_deref().map(String::from),
-            umask: entry.umask,
+            cwd: entry.cwd.as_deref().map(String::from).or(daemon.cwd),
+            umask: entry.umask.or(daemon.umask),
             ids: ids.map(|(ids, _)| ids),
             limits: limits(&entry.limits),
         })
@@ -222,23 +261,29 @@ impl Plan {
 
     fn try_become(&self) -> Result<std::convert::Infallible, LaunchError> {
         let step = |step: &'static str| move |errno: Errno| LaunchError { step, errno };
-        // Fails only for a group leader, which has a session of its own then.
-        let _ = setsid();
+        // Fails only for the leader of a group, which a new process is not.
+        setsid().map_err(step("begin a session"))?;
         slate::empty_input().map_err(step("open /dev/null"))?;
         slate::default_signals().map_err(step("reset signals"))?;
         slate::close_others_on_exec().map_err(step("close descriptors"))?;
+        // What only root may raise, before the rights are gone; the number of
+        // processes counts against the new user, so that one comes after.
+        let limit = |limit: &Limit| {
+            let (resource, value) = limit.resource();
+            setrlimit(resource, value, value).map_err(step("set a limit"))
+        };
+        let (late, early): (Vec<&Limit>, Vec<&Limit>) =
+            self.limits.iter().partition(|limit| matches!(limit, Limit::Nproc(_)));
+        early.into_iter().try_for_each(limit)?;
         if let Some(ids) = &self.ids {
             take_on(ids)?;
         }
+        late.into_iter().try_for_each(limit)?;
         if let Some(mask) = self.umask {
             umask(Mode::from_bits_truncate(mask.into()));
         }
         if let Some(cwd) = &self.cwd {
             nix::unistd::chdir(Path::new(cwd)).map_err(step("change directory"))?;
-        }
-        for limit in &self.limits {
-            let (resource, value) = limit.resource();
-            setrlimit(resource, value, value).map_err(step("set limit"))?;
         }
         let program = self.program().map_err(|error| LaunchError {
             step: EXECUTE,

@@ -8,20 +8,18 @@
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::signal::{SigHandler, SigSet, Signal, signal};
+use nix::sys::signal::SigSet;
 
 /// Default dispositions for all signals, and none blocked.
 ///
 /// # Errors
-/// When the kernel refuses, which it does not for signals that exist.
+/// When the mask cannot be set.
 pub(crate) fn default_signals() -> Result<(), Errno> {
-    for number in Signal::iterator() {
-        if matches!(number, Signal::SIGKILL | Signal::SIGSTOP) {
-            continue;
-        }
+    for number in 1..=libc::SIGRTMAX() {
         // SAFETY: no handler is installed; what can be unsafe about `signal` is
-        // running one.
-        unsafe { signal(number, SigHandler::SigDfl) }?;
+        // running one. The numbers that the C library keeps for itself, and the two
+        // that cannot be changed, are refused, which changes nothing.
+        unsafe { libc::signal(number, libc::SIG_DFL) };
     }
     SigSet::empty().thread_set_mask()
 }

@@ -313,6 +313,33 @@ fn schedules() {
     );
 }
 
+/// A blank inside parentheses is the engine's to report, at its place.
+#[test]
+fn blanks_in_modifiers() {
+    let hint = "remove the space; only a salt may have one, in double quotes";
+    check(
+        "0 0 * * * @policy(deadline=1h, concurrency=forbid) name=a command=x\n",
+        &format!("1:31-32 whitespace: white space inside parentheses | {hint}"),
+    );
+    check("0 0 * * * @seed(stable,salt=\"a ) b\") name=a command=x\n", "");
+    check(
+        "0 0 * * * @win(after,1h name=a command=\"f(x)\"\n",
+        "1:15-16 unclosed: this parenthesis is never closed",
+    );
+}
+
+/// FAULTS 2: a single entry with thousands of mistakes, or of fields.
+#[test]
+fn one_entry_with_too_much() {
+    let escapes = format!("0 0 * * * name=a command=\"{}\"\n", "\\q".repeat(30_000));
+    assert_eq!(report(escapes.as_bytes()).lines().count(), 1);
+    let fields = format!("0 0 * * * name=a command=x {}\n", "user=a ".repeat(9_000));
+    assert!(report(fields.as_bytes()).lines().count() <= 32);
+    let env: String = (0..1_100).map(|i| format!(" env=A{i}=x")).collect();
+    let said = report(format!("0 0 * * * name=a command=x{env}\n").as_bytes());
+    assert!(said.contains("too-many-fields: more than 1000 fields"), "{said}");
+}
+
 /// FAULTS 2: refused at once, whatever their size.
 #[test]
 fn too_much() {

@@ -3,19 +3,19 @@
 //! The new file is read and checked before it takes the place of the old one.
 
 use crate::cli::{Add, Remove, Set, Source, Target};
-use crate::diagnostic::{Finding, Page, Severity};
+use crate::diagnostic::{Finding, Page};
 use crate::failure::{FATAL, Failure, INVALID, USER, warn};
-use crate::lint::advise;
+use crate::lint::{advise, other_accounts};
 use crate::{clock, jobs, list, moment, terminal};
 use kron_core::syntax::Spec;
 use kron_core::{Zones, nearest, quoted};
 use kron_host::{config, places, replace};
 use kron_tab::{Key, Line, Tab, edit, words};
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
-use std::fs::{self, DirBuilder, File};
+use nix::fcntl::{Flock, FlockArg, OFlag};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -184,29 +184,71 @@ fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str, Failure> {
     Ok(text)
 }
 
-/// Takes the lock that keeps two changes of one directory apart.
-fn lock(path: &Path) -> Result<Flock<File>, Failure> {
-    /// Nobody needs longer, unless to be in the way.
-    const PATIENCE: Duration = Duration::from_secs(10);
-    let directory = path.parent().unwrap_or(path);
-    let failed = |error: &io::Error| Failure::file(FATAL, directory, error);
-    DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(|e| failed(&e))?;
-    let mut file = File::open(directory).map_err(|error| failed(&error))?;
-    let start = Instant::now();
-    loop {
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(lock) => return Ok(lock),
-            Err((again, Errno::EWOULDBLOCK)) if start.elapsed() < PATIENCE => {
-                file = again;
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            Err((_, Errno::EWOULDBLOCK)) => {
-                let message = format!("{} is locked by another program", directory.display());
-                return Err(Failure::new(FATAL, message).hint("is another `krontab` at work?"));
-            }
-            Err((_, errno)) => return Err(failed(&errno.into())),
-        }
+/// The file that is locked while another in its directory is changed.
+const LOCK: &str = ".krontab.lock";
+
+/// Keeps two changes of one directory apart. Others cannot open the file, and so
+/// cannot lock it; it is gone when the change is made.
+struct Lock {
+    _file: Flock<File>,
+    path: PathBuf,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Still locked: whoever has opened it meanwhile will find it gone, and
+        // begin again.
+        let _ = fs::remove_file(&self.path);
     }
+}
+
+impl Lock {
+    fn take(path: &Path) -> Result<Self, Failure> {
+        /// Nobody needs longer, unless to be in the way.
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let directory = path.parent().unwrap_or(path);
+        let failed = |error: &io::Error| Failure::file(FATAL, directory, error);
+        DirBuilder::new().recursive(true).mode(0o755).create(directory).map_err(|e| failed(&e))?;
+        let path = directory.join(LOCK);
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            match Self::attempt(&path).map_err(|error| failed(&error))? {
+                Some(lock) => return Ok(lock),
+                None => std::thread::sleep(Duration::from_millis(10)),
+            }
+        }
+        let message = format!("{} is locked by another program", directory.display());
+        Err(Failure::new(FATAL, message).hint("is another `krontab` at work?"))
+    }
+
+    fn attempt(path: &Path) -> io::Result<Option<Self>> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let file = options.custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)?;
+        let file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(file) => file,
+            Err((_, Errno::EWOULDBLOCK)) => return Ok(None),
+            Err((_, errno)) => return Err(errno.into()),
+        };
+        // It must still be the file that others would open.
+        let same = fs::metadata(path).is_ok_and(|now| {
+            file.metadata().is_ok_and(|ours| (now.dev(), now.ino()) == (ours.dev(), ours.ino()))
+        });
+        Ok(same.then(|| Self { _file: file, path: path.into() }))
+    }
+}
+
+/// Reads a text that is to become a file; if it may not, says why.
+pub fn check(path: &Path, bytes: &[u8], zones: &mut Zones) -> Option<Tab> {
+    let path = path.to_string_lossy();
+    let tab = kron_tab::read(&path, bytes, zones);
+    let problems = tab.problems.iter().cloned().map(Finding::error);
+    let findings: Vec<Finding> = problems.chain(other_accounts(&tab)).collect();
+    let page = Page::new(&path, bytes);
+    for finding in &findings {
+        terminal::print_error(&format!("{}\n", page.render(finding)));
+    }
+    findings.is_empty().then_some(tab)
 }
 
 /// A file about to be changed.
@@ -215,7 +257,7 @@ pub struct Draft {
     pub text: String,
     zones: Zones,
     /// Held until the change is made, against another `krontab`.
-    _lock: Option<Flock<File>>,
+    _lock: Option<Lock>,
 }
 
 impl Draft {
@@ -241,7 +283,7 @@ impl Draft {
         if fs::symlink_metadata(path).is_err() {
             config::check_new(path).map_err(refused)?;
         }
-        let lock = if change { Some(lock(path)?) } else { None };
+        let lock = if change { Some(Lock::take(path)?) } else { None };
         let exists = fs::symlink_metadata(path).is_ok();
         let bytes = if exists { config::read(path).map_err(refused)?.bytes } else { Vec::new() };
         let text = String::from_utf8(bytes).map_err(|_| {
@@ -252,16 +294,8 @@ impl Draft {
 
     /// Reads what would be written; if anything is wrong, says so.
     pub fn check(&mut self, text: &str) -> Result<Tab, Failure> {
-        let path = self.path.to_string_lossy().into_owned();
-        let tab = kron_tab::read(&path, text.as_bytes(), &mut self.zones);
-        if tab.problems.is_empty() {
-            return Ok(tab);
-        }
-        let page = Page::new(&path, text.as_bytes());
-        for problem in &tab.problems {
-            terminal::print_error(&format!("{}\n", page.render(&Finding::error(problem.clone()))));
-        }
-        Err(Failure::new(INVALID, "nothing was written"))
+        check(&self.path, text.as_bytes(), &mut self.zones)
+            .ok_or_else(|| Failure::new(INVALID, "nothing was written"))
     }
 
     pub fn path(&self) -> &Path {
@@ -290,9 +324,6 @@ impl Draft {
             let findings = advise(entry, text, now);
             for finding in &findings {
                 terminal::print_error(&format!("{}\n", page.render(finding)));
-            }
-            if findings.iter().any(|finding| finding.severity == Severity::Error) {
-                return Err(Failure::new(INVALID, "nothing was written"));
             }
         }
         if dry_run {

@@ -2,7 +2,6 @@
 
 use crate::change::{self, Draft};
 use crate::cli::Edit;
-use crate::diagnostic::{Finding, Page};
 use crate::failure::{FATAL, Failure, INVALID, USER};
 use crate::terminal;
 use kron_core::Zones;
@@ -32,53 +31,34 @@ pub fn edit(arguments: &Edit) -> Result<u8, Failure> {
         .map_err(|error| Failure::file(FATAL, &std::env::temp_dir(), &error))?;
     loop {
         run_editor(&copy.file)?;
-        let text = read_back(&copy.file)?;
-        if text.as_deref() == Ok(begin) {
+        let text = fs::read(&copy.file).map_err(|e| Failure::file(INVALID, &copy.file, &e))?;
+        if text == begin.as_bytes() {
             terminal::print("nothing changed\n");
             return Ok(0);
         }
-        if let Some(text) = check(&path, &text) {
-            return install(&path, &before, &text, copy);
+        if change::check(&path, &text, &mut Zones::bundled()).is_some() {
+            return install(&path, &before, &text).map_err(|failure| copy.kept_by(failure));
         }
-        if !again()? {
-            return Err(Failure::new(INVALID, "not valid, so nothing was written"));
+        match again() {
+            Answer::Again => {}
+            Answer::Quit => return Err(Failure::new(INVALID, "not valid, so nothing was written")),
+            Answer::Nobody => {
+                let failure = Failure::new(INVALID, "not valid, so nothing was written");
+                return Err(copy.kept_by(failure));
+            }
         }
     }
 }
 
-/// The text if it is valid; otherwise what is wrong has been printed.
-fn check(path: &Path, text: &Result<String, Vec<u8>>) -> Option<String> {
-    let bytes = match text {
-        Ok(text) => text.as_bytes(),
-        Err(bytes) => bytes,
-    };
-    let shown = path.to_string_lossy();
-    let tab = kron_tab::read(&shown, bytes, &mut Zones::bundled());
-    let page = Page::new(&shown, bytes);
-    for problem in &tab.problems {
-        terminal::print_error(&format!("{}\n", page.render(&Finding::error(problem.clone()))));
-    }
-    if tab.problems.is_empty() { text.clone().ok() } else { None }
-}
-
-fn install(path: &Path, before: &str, text: &str, copy: Copy) -> Result<u8, Failure> {
+fn install(path: &Path, before: &str, text: &[u8]) -> Result<u8, Failure> {
     let draft = Draft::open(path)?;
     if draft.text != before {
-        let kept = copy.keep();
-        return Err(Failure::new(USER, format!("{} was changed meanwhile", path.display()))
-            .hint(format!("your version is kept in {}", kept.display())));
+        return Err(Failure::new(USER, format!("{} was changed meanwhile", path.display())));
     }
-    if let Err(failure) = draft.write(text) {
-        let kept = copy.keep();
-        return Err(failure.hint(format!("your version is kept in {}", kept.display())));
-    }
+    // It has been read as a file, so it is UTF-8.
+    draft.write(&String::from_utf8_lossy(text))?;
     terminal::print(&format!("wrote {}\n", path.display()));
     Ok(0)
-}
-
-fn read_back(file: &Path) -> Result<Result<String, Vec<u8>>, Failure> {
-    let bytes = fs::read(file).map_err(|error| Failure::file(INVALID, file, &error))?;
-    Ok(String::from_utf8(bytes).map_err(std::string::FromUtf8Error::into_bytes))
 }
 
 /// Runs the editor of the user on a file.
@@ -98,18 +78,29 @@ fn run_editor(file: &Path) -> Result<(), Failure> {
         .hint("choose another with the environment variable EDITOR"))
 }
 
-/// Whether to go on editing. Without a person to ask, no.
-fn again() -> Result<bool, Failure> {
+/// What to do with a text that is not valid.
+enum Answer {
+    Again,
+    Quit,
+    /// There is nobody to ask.
+    Nobody,
+}
+
+fn again() -> Answer {
     if !io::stdin().is_terminal() {
-        return Ok(false);
+        return Answer::Nobody;
     }
     loop {
         terminal::print_error("(e)dit again, or (q)uit without saving? ");
         let mut answer = String::new();
         let read = io::stdin().lock().read_line(&mut answer);
         match (read, answer.trim()) {
-            (Ok(0) | Err(_), _) | (_, "q" | "quit") => return Ok(false),
-            (_, "e" | "edit" | "") => return Ok(true),
+            (Ok(0) | Err(_), _) => {
+                terminal::print_error("\n");
+                return Answer::Nobody;
+            }
+            (_, "q" | "quit") => return Answer::Quit,
+            (_, "e" | "edit" | "") => return Answer::Again,
             _ => {}
         }
     }
@@ -144,10 +135,10 @@ impl Copy {
         Ok(copy)
     }
 
-    /// Leaves the copy where it is.
-    fn keep(mut self) -> PathBuf {
+    /// Leaves the copy where it is, and says so with the failure.
+    fn kept_by(mut self, failure: Failure) -> Failure {
         self.kept = true;
-        self.file.clone()
+        failure.hint(format!("your version is kept in {}", self.file.display()))
     }
 }
 

@@ -53,6 +53,7 @@ fn period_of_day(job: &Job, text: &str, midnight: UtcSecond) -> Option<PeriodId>
 #[serde(rename_all = "camelCase")]
 struct Explained {
     job: String,
+    suspended: bool,
     #[serde(flatten)]
     record: Record,
     nominal_local: String,
@@ -73,6 +74,7 @@ impl Explained {
         let local = |at: UtcSecond| job.zone().local_time(at).to_string();
         Self {
             job: named.name.clone(),
+            suspended: job.policy().suspend,
             record: Record::of(decision, zones),
             nominal_local: local(decision.period().nominal()),
             chosen_local: decision.chosen().map(local),

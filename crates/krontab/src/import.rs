@@ -6,13 +6,14 @@
 use crate::change::{self, Draft};
 use crate::cli::{Format, Import, ImportFormat};
 use crate::failure::{Failure, INVALID, USER, note, warn};
+use crate::jobs::printable;
 use crate::lint::counted;
 use crate::{clock, terminal};
 use anstyle::{AnsiColor, Style};
 use kron_core::{Job, UtcSecond, Zones};
 use kron_host::{account, places};
 use kron_import::{File, Host, Item, Names, Verdict};
-use kron_tab::{Key, Line, edit};
+use kron_tab::{Key, Line, edit, words};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Read;
@@ -65,7 +66,11 @@ pub fn import(arguments: &Import) -> Result<u8, Failure> {
             1 => "; 1 was there already".into(),
             old => format!("; {old} were there already"),
         };
-        note(format_args!("wrote {new} to {}{old}", draft.path().display()));
+        if new.starts_with("0 ") {
+            note(format_args!("nothing new was written{old}"));
+        } else {
+            note(format_args!("wrote {new} to {}{old}", draft.path().display()));
+        }
         for name in left_behind(&draft.text, &files, &import) {
             warn(format_args!(
                 "`{name}` was imported before and is not in the source any more; `krontab remove {name}` removes it"
@@ -160,7 +165,7 @@ fn read_one(path: &Path) -> Result<(String, String), Failure> {
     } else {
         let read =
             fs::File::open(path).and_then(|file| file.take(FILE_BYTES + 1).read_to_end(&mut bytes));
-        (path.display().to_string(), read)
+        (printable(path), read)
     };
     result.map_err(|error| Failure::file(INVALID, Path::new(&name), &error))?;
     if bytes.len() as u64 > FILE_BYTES {
@@ -347,27 +352,28 @@ impl Report<'_> {
             let command = match self.arguments.format {
                 ImportFormat::Crontab => self.disable_crontab(),
                 ImportFormat::SystemCrontab if file.starts_with("/etc/cron.d/") => {
-                    format!("mv {file} {file}.disabled    # cron passes over names with a dot")
+                    let away = words::join(&["mv", file, &format!("{file}.disabled")]);
+                    format!("{away}    # cron passes over names with a dot")
                 }
                 ImportFormat::SystemCrontab => {
                     format!("put a `#` before line {} of {file}", item.line)
                 }
                 ImportFormat::Systemd => {
                     let unit = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
-                    format!("systemctl disable --now {unit}")
+                    words::join(&["systemctl", "disable", "--now", &unit])
                 }
                 ImportFormat::Cronjob => {
-                    let (namespace, name) = item
-                        .verdict
-                        .entry()
-                        .and_then(|entry| entry.name.split_once('/'))
-                        .map_or((None, item.source.as_str()), |(space, name)| (Some(space), name));
-                    let namespace = namespace.map(|n| format!(" -n {n}")).unwrap_or_default();
-                    let name = name.split_ascii_whitespace().next_back().unwrap_or(name);
-                    let name = name.rsplit('/').next().unwrap_or(name);
-                    format!(
-                        "kubectl patch cronjob {name}{namespace} -p '{{\"spec\":{{\"suspend\":true}}}}'"
-                    )
+                    // The source is `CronJob namespace/name`, or without a namespace.
+                    let whole =
+                        item.source.split_ascii_whitespace().next_back().unwrap_or_default();
+                    let (space, name) = match whole.split_once('/') {
+                        Some((space, name)) => (Some(space), name),
+                        None => (None, whole),
+                    };
+                    let mut command = vec!["kubectl", "patch", "cronjob", name];
+                    command.extend(space.iter().flat_map(|space| ["-n", *space]));
+                    command.extend(["-p", r#"{"spec":{"suspend":true}}"#]);
+                    words::join(&command)
                 }
             };
             if !commands.contains(&command) {

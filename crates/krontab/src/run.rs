@@ -8,7 +8,7 @@ use crate::failure::{FATAL, Failure, INVALID, USER, note, plain};
 use crate::jobs;
 use kron_core::Zones;
 use kron_core::time::duration::Pretty;
-use kron_host::launch::{self, Plan};
+use kron_host::launch::{Daemon, Plan, PlanError};
 use kron_tab::{Entry, Output};
 use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -28,8 +28,13 @@ const FORWARDED: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP,
 pub fn run(arguments: &Run) -> Result<u8, Failure> {
     let files = jobs::load(&arguments.source, &mut Zones::bundled())?;
     let (_, entry) = jobs::find(&files, &arguments.job)?;
-    let inherited = if arguments.inherit_env { shell_environment() } else { service()? };
-    let plan = Plan::of(entry, inherited).map_err(|error| Failure::new(USER, error.to_string()))?;
+    let failed = |error: PlanError| Failure::new(USER, error.to_string());
+    let daemon = if arguments.inherit_env {
+        Daemon::here()
+    } else {
+        Daemon::as_service().map_err(failed)?
+    };
+    let plan = Plan::of(entry, daemon).map_err(failed)?;
     for (output, name) in [(&entry.stdout, "stdout"), (&entry.stderr, "stderr")] {
         if !matches!(output, Output::Inherit) {
             note(format_args!("{name} is shown here; krond would send it to {output}"));
@@ -44,17 +49,6 @@ pub fn run(arguments: &Run) -> Result<u8, Failure> {
         Some(code) => u8::try_from(code).unwrap_or(u8::MAX),
         None => 128 + status.signal().and_then(|n| u8::try_from(n).ok()).unwrap_or(0),
     })
-}
-
-fn service() -> Result<Vec<(String, String)>, Failure> {
-    launch::service_environment().map_err(|error| Failure::new(FATAL, error.to_string()))
-}
-
-fn shell_environment() -> Vec<(String, String)> {
-    // A variable that is not UTF-8 cannot be written in an entry either.
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect()
 }
 
 /// Starts this program again, to become the command. The plan goes through a
@@ -92,6 +86,18 @@ fn send(group: Pid, signal: Signal) {
     }
 }
 
+/// Ends what is left of a group whose time is over, after the same grace.
+fn end_group(group: Pid) {
+    let end = Instant::now() + GRACE;
+    while killpg(group, None).is_ok() {
+        if Instant::now() >= end {
+            send(group, Signal::SIGKILL);
+            return;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 enum Event {
     Ended(io::Result<ExitStatus>),
     Signal(Signal),
@@ -110,6 +116,7 @@ fn wait(mut child: Child, signals: SigSet, entry: &Entry) -> Result<ExitStatus, 
         }
     });
     let mut deadline = entry.timeout.map(|timeout| (Instant::now() + timeout, Signal::SIGTERM));
+    let mut overdue = false;
     loop {
         let event = match deadline {
             Some((at, _)) => events.recv_timeout(at.saturating_duration_since(Instant::now())),
@@ -117,12 +124,16 @@ fn wait(mut child: Child, signals: SigSet, entry: &Entry) -> Result<ExitStatus, 
         };
         match event {
             Ok(Event::Ended(status)) => {
+                if overdue {
+                    end_group(group);
+                }
                 return status.map_err(|error| Failure::new(FATAL, plain(&error)));
             }
             // If the command has ended already, that is what we hear next.
             Ok(Event::Signal(signal)) => send(group, signal),
             Err(RecvTimeoutError::Timeout) => {
                 let signal = deadline.map_or(Signal::SIGKILL, |(_, signal)| signal);
+                overdue = true;
                 if signal == Signal::SIGTERM {
                     let timeout = Pretty(entry.timeout.unwrap_or_default());
                     note(format_args!("the timeout of {timeout} is over"));

@@ -2,6 +2,7 @@
 
 use crate::cli::Colour;
 use anstream::{AutoStream, ColorChoice};
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
@@ -32,6 +33,43 @@ fn terminal_size() -> Option<u16> {
     terminal_size::terminal_size().map(|(width, _)| width.0)
 }
 
+/// The text without anything that could command a terminal or turn its lines
+/// around, wherever it came from: only line ends, tabs and our own colours stay,
+/// the rest is shown as an escape.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let odd = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(odd) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(odd) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = colour_length(rest);
+        if length > 0 {
+            out.push_str(&rest[..length]);
+            rest = &rest[length..];
+        } else if let Some(c) = rest.chars().next() {
+            out.extend(c.escape_default());
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    Cow::Owned(out + rest)
+}
+
+/// The length of a sequence that only sets colours, at the beginning of a text.
+fn colour_length(text: &str) -> usize {
+    let Some(body) = text.strip_prefix("\u{1b}[") else { return 0 };
+    match body.find(|c: char| !c.is_ascii_digit() && c != ';') {
+        Some(end) if body[end..].starts_with('m') => 2 + end + 1,
+        _ => 0,
+    }
+}
+
 /// What kept standard output from being written, for the end.
 static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 
@@ -39,7 +77,7 @@ static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 /// reader that went away is no error; any other is told at the end.
 pub fn print(text: &str) {
     let mut out = AutoStream::auto(io::stdout());
-    note_failure(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    note_failure(out.write_all(harmless(text).as_bytes()).and_then(|()| out.flush()));
 }
 
 /// Takes note of output that could not be written.
@@ -57,7 +95,7 @@ pub fn failure() -> Option<io::Error> {
 
 /// Prints to standard error.
 pub fn print_error(text: &str) {
-    let _ = AutoStream::auto(io::stderr()).write_all(text.as_bytes());
+    let _ = AutoStream::auto(io::stderr()).write_all(harmless(text).as_bytes());
 }
 
 /// An error of writing, unless the reader has simply gone away.
@@ -74,5 +112,25 @@ pub fn print_json(value: &impl serde::Serialize) {
         Ok(text) => print(&format!("{text}\n")),
         // Only for maps whose keys are not strings, or failing implementations.
         Err(error) => print_error(&format!("error: {error}\n")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_commands_the_terminal() {
+        for (text, expected) in [
+            ("plain\tä\n", "plain\tä\n"),
+            ("\u{1b}[1;31mred\u{1b}[0m", "\u{1b}[1;31mred\u{1b}[0m"),
+            ("\u{1b}]0;title\u{7}", "\\u{1b}]0;title\\u{7}"),
+            ("\u{1b}[2J", "\\u{1b}[2J"),
+            ("\u{1b}[31", "\\u{1b}[31"),
+            ("a\u{202e}b", "a\\u{202e}b"),
+            ("\u{9b}31m", "\\u{9b}31m"),
+        ] {
+            assert_eq!(harmless(text), expected, "{text:?}");
+        }
     }
 }

@@ -60,6 +60,7 @@ fn golden_vectors() {
             assert_eq!(&answer[name], expected, "{} {name}", case["name"]);
         }
     }
+    let (mut explained_cases, mut listed_cases) = (0, 0);
     // Each twelfth, because each is a process or two.
     for (case, answer) in cases.iter().zip(&answers).step_by(12) {
         let text = |name: &str| case[name].as_str().unwrap();
@@ -67,6 +68,7 @@ fn golden_vectors() {
         let explain = [&["explain", "--format", "json", "--at", text("nominal")], &given[..]];
         let explained = json(&explain.concat());
         if explained["periodId"] == answer["periodId"] {
+            explained_cases += 1;
             same(&explained, answer, text("name"));
             let from = answer["windowStart"].as_str().unwrap();
             let next = ["next", "--format", "json", "--count", "2000", "--from", from];
@@ -77,10 +79,12 @@ fn golden_vectors() {
             // A window that begins within a second is asked for from that second on.
             if answer["chosenTime"].as_str() != Some(from) && !from.contains('.') {
                 same(found.unwrap(), answer, text("name"));
+                listed_cases += 1;
             }
             assert_eq!(listed["count"], decisions.len());
         }
     }
+    assert!(explained_cases >= 40 && listed_cases >= 35, "{explained_cases} {listed_cases}");
 }
 
 #[track_caller]

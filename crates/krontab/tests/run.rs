@@ -115,6 +115,23 @@ fn variables() {
     assert_eq!(seen["TEXT"], "a b=c $X");
 }
 
+/// Where an entry says nothing, it is as for a service, whatever the caller's
+/// shell is set to.
+#[test]
+fn surroundings_of_a_service() {
+    let place = job("shell=true command=\"pwd; umask; cat /proc/self/status | grep Groups:\"");
+    let shell = ["sh", "-c", "umask 077; cd /usr; exec \"$@\"", "sh"];
+    let file = place.at("t.kron").display().to_string();
+    let run = ["run", "a", "--file", &file];
+    let output = Krontab::new(&place, &run).through(&shell).run().exits(0);
+    let not_the_shells = !output.stdout.starts_with("/usr\n");
+    assert!(not_the_shells, "{output:?}");
+    assert!(output.stdout.contains("\n0022\n"), "{output:?}");
+    let inherited = [&run[..], &["--inherit-env"]].concat();
+    let output = Krontab::new(&place, &inherited).through(&shell).run().exits(0);
+    assert!(output.stdout.starts_with("/usr\n0077\n"), "{output:?}");
+}
+
 /// EXE-10, EXE-13: directory, mask and limits.
 #[test]
 fn surroundings() {
@@ -407,12 +424,33 @@ fn a_timeout() {
 /// FAULTS 24: a timeout ends what was started in the background, too.
 #[test]
 fn a_timeout_of_many() {
-    let place =
-        job("shell=true command=\"sleep 100 & echo $! > background; wait; wait\" timeout=1s");
-    let output = krontab(&place, &RUN);
+    let place = job(
+        "shell=true command=\"cd $PLACE; sleep 100 & echo $! > background; wait; wait\" timeout=1s",
+    );
+    let output = in_place(&place).run();
     assert_eq!(output.status, 143);
     let background = place.read("background");
     wait_for("end of the background process", || is_gone(background.trim()).then_some(()));
+}
+
+/// One of them that does not listen is ended by force, also after the one that
+/// was started has gone.
+#[test]
+fn a_timeout_of_a_stubborn_one() {
+    let place = job(concat!(
+        "timeout=1s shell=true command=\"cd $PLACE; ",
+        "(trap '' TERM; echo $(exec sh -c 'echo $PPID') > background; sleep 100) & wait\""
+    ));
+    let output = in_place(&place).run();
+    assert_eq!(output.status, 143);
+    let background = place.read("background");
+    wait_for("end of the background process", || is_gone(background.trim()).then_some(()));
+}
+
+/// A run whose job can find the place: it does not start there.
+fn in_place(place: &Place) -> Krontab<'_> {
+    let at = place.at("").display().to_string();
+    Krontab::new(place, &[&RUN[..], &["--inherit-env"]].concat()).env("PLACE", &at)
 }
 
 /// Whether a process has ended, even if nobody has collected it yet.
@@ -444,9 +482,9 @@ fn signals_go_on() {
 #[test]
 fn signals_go_to_the_group() {
     let place = job(
-        "shell=true command=\"sleep 100 & echo $! > new; trap 'wait; exit 5' TERM; mv new background; wait\"",
+        "shell=true command=\"cd $PLACE; sleep 100 & echo $! > new; trap 'wait; exit 5' TERM; mv new background; wait\"",
     );
-    let running = Krontab::new(&place, &RUN).start();
+    let running = in_place(&place).start();
     wait_for("the job", || place.at("background").exists().then_some(()));
     running.signal(Signal::SIGTERM);
     assert_eq!(running.end().status, 5);

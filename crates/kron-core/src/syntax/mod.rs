@@ -170,10 +170,7 @@ impl<'a> Draft<'a> {
         let cron = fields.cron(text, next.as_ref(), &mut errors);
         let modifiers = Modifiers::read(text, next, &mut scanner, &mut errors);
         let (zone, parts) = modifiers.parts(&mut errors);
-        // What is known to be a macro need not be called an unknown modifier too.
-        if let Some(span) = errors.iter().find(|e| e.code() == Code::Macro).map(|e| e.span()) {
-            errors.retain(|e| e.code() != Code::UnknownModifier || e.span() != span);
-        }
+        drop_consequences(&mut errors);
         if let (Some(cron), Some(window)) = (&cron, &parts.window) {
             check_open_windows(cron, window, &mut errors);
         }
@@ -193,6 +190,26 @@ impl<'a> Draft<'a> {
             DefinitionErrors::one(error)
         })
     }
+}
+
+/// Drops errors that only follow from another: an unknown modifier that is known
+/// to be a macro, and what is wrong with a value because of a blank in it.
+fn drop_consequences(errors: &mut Vec<DefinitionError>) {
+    if errors.len() < 2 {
+        return;
+    }
+    let causes: Vec<(Code, Span)> = errors
+        .iter()
+        .filter(|error| matches!(error.code(), Code::Macro | Code::Whitespace))
+        .map(|error| (error.code(), error.span()))
+        .collect();
+    errors.retain(|error| {
+        let (code, span) = (error.code(), error.span());
+        !causes.iter().any(|&(cause, at)| match cause {
+            Code::Macro => code == Code::UnknownModifier && span == at,
+            _ => code != Code::Whitespace && span.start <= at.start && at.start < span.end,
+        })
+    });
 }
 
 /// What the modifiers but `@tz` gave; each defaulted where absent, `None` where

@@ -91,14 +91,21 @@ impl Decider {
     /// Gives up on a line that does not end.
     fn skip(&mut self, buffer: &mut Vec<u8>, out: &mut String) {
         if !self.skipping {
-            self.refuse(&json!({ "error": format!("line is longer than {LINE} bytes") }), 1, out);
+            self.too_long(1, out);
         }
         self.skipping = true;
         buffer.clear();
     }
 
+    fn too_long(&self, ahead: usize, out: &mut String) {
+        self.refuse(&json!({ "error": format!("line is longer than {LINE} bytes") }), ahead, out);
+    }
+
     fn answer(&mut self, line: &[u8], out: &mut String) {
         self.line += 1;
+        if line.len() > LINE {
+            return self.too_long(0, out);
+        }
         if std::mem::take(&mut self.skipping) || line.iter().all(u8::is_ascii_whitespace) {
             return;
         }

@@ -67,7 +67,7 @@ impl Adviser {
 
     fn overlap_at_a_change(&self, job: &Job, span: Span) -> Option<Problem> {
         let (first, second) = job.overlap_at_a_change(self.from, self.until)?;
-        let date = job.zone().local_time(second.nominal()).date();
+        let date = job.zone().local_time(first.nominal()).date();
         let window = Pretty(job.window().duration);
         let message = format!("windows of {window} overlap on {date}, when the clock is changed");
         Some(

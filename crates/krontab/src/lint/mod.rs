@@ -13,10 +13,11 @@ use advice::Adviser;
 use anstyle::{AnsiColor, Style};
 use kron_core::{UtcSecond, Zones};
 use kron_host::config::Refusal;
-use kron_tab::Entry;
+use kron_tab::{Entry, Tab};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Stdout, Write};
+use surroundings::Surroundings;
 
 /// Findings of one kind that are shown one by one before they are counted.
 const SHOWN_OF_A_KIND: usize = 10;
@@ -59,6 +60,17 @@ pub fn lint(arguments: &Lint) -> Result<u8, Failure> {
         }
     }
     Ok(report.finish(from, adviser.shortened()))
+}
+
+/// Entries that the daemon of this user, who is not root, would refuse.
+pub fn other_accounts(tab: &Tab) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if !kron_host::places::is_system() {
+        let mut surroundings = Surroundings::default();
+        tab.entries.iter().for_each(|entry| surroundings.accounts(entry, true, &mut findings));
+        findings.retain(|finding| finding.severity == Severity::Error);
+    }
+    findings
 }
 
 /// What there is to say about one entry, as of now.

@@ -18,6 +18,11 @@ impl Surroundings {
     /// `own` says that only a daemon of this user would read the file.
     pub fn check(&mut self, entry: &Entry, own: bool, findings: &mut Vec<Finding>) {
         self.program(entry, findings);
+        self.accounts(entry, own, findings);
+    }
+
+    /// Its user and group.
+    pub fn accounts(&mut self, entry: &Entry, own: bool, findings: &mut Vec<Finding>) {
         for (key, name) in [(Key::User, &entry.user), (Key::Group, &entry.group)] {
             if let (Some(name), Some(span)) = (name, entry.place(key)) {
                 self.account(key, name, span, own, findings);
