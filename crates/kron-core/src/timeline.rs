@@ -22,10 +22,10 @@ enum Event {
 ///
 /// Windows may overlap and chosen times may cross; a heap keeps one window of
 /// each job ahead, so that each step costs the logarithm of the number of jobs.
-pub fn timeline<'a, J: AsRef<Job>>(
-    jobs: &'a [J],
+pub fn timeline<J: AsRef<Job>>(
+    jobs: &[J],
     from: UtcSecond,
-) -> impl Iterator<Item = (usize, Decision<'a>)> + 'a {
+) -> impl Iterator<Item = (usize, Decision<'_>)> + '_ {
     let mut heap: BinaryHeap<Reverse<(UtcInstant, Event, PeriodId, usize)>> = BinaryHeap::new();
     let opens = |job: &Job, period: PeriodId| {
         period.nominal().instant().saturating_sub(job.window().lead())

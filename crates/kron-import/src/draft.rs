@@ -124,7 +124,10 @@ impl Draft {
 
 /// Whether a zone is UTC by another name.
 fn is_utc(zone: &str) -> bool {
-    matches!(zone, "UTC" | "Etc/UTC" | "Etc/UCT" | "UCT" | "Universal" | "Zulu" | "Etc/Zulu")
+    matches!(
+        zone,
+        "UTC" | "UCT" | "Universal" | "Zulu" | "Etc/UTC" | "Etc/UCT" | "Etc/Universal" | "Etc/Zulu"
+    )
 }
 
 /// Gives each draft its verdict.

@@ -202,7 +202,7 @@ fn required<'r, 't>(
 ) -> Option<&'r Field<'t>> {
     let field = raw.fields.iter().find(|field| field.key == key);
     // A field that was written but could not be read has been reported.
-    if field.is_none() && !problems.iter().any(|p| concerns(p, key)) {
+    if field.is_none() && !problems.iter().any(|problem| problem.field == Some(key)) {
         let key = key.as_str();
         let example = if key == "name" { "name=backup" } else { "command=/usr/local/bin/backup" };
         problems.push(
@@ -216,23 +216,6 @@ fn required<'r, 't>(
         );
     }
     field
-}
-
-/// Whether a problem already speaks of a field with this key.
-fn concerns(problem: &Problem, key: Key) -> bool {
-    let key = key.as_str();
-    match problem.code {
-        "missing-value" | "control-character" => problem.message.contains(&format!("`{key}`")),
-        "unquoted-backslash" | "quote-inside-value" => {
-            problem.hint.as_deref().is_some_and(|hint| hint.contains(&format!("`{key}=")))
-        }
-        // Which field these stood in is not known; one message is enough.
-        "unclosed" | "text-after-quote" | "invalid-escape" => true,
-        "unknown-field" => {
-            problem.hint.as_deref().is_some_and(|hint| hint.contains(&format!("`{key}`")))
-        }
-        _ => false,
-    }
 }
 
 fn problem(field: &Field<'_>, what: &str) -> Problem {

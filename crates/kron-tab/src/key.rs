@@ -75,41 +75,43 @@ impl Key {
         Self::ALL.iter().copied().find(|key| key.as_str() == word)
     }
 
-    /// What was probably meant by a word that is no key.
+    /// The key that was probably meant by a word that is none.
+    #[must_use]
+    pub fn guess(word: &str) -> Option<Self> {
+        Some(match word.to_ascii_lowercase().as_str() {
+            "cmd" | "run" | "exec" | "execstart" => Self::Command,
+            "dir" | "directory" | "workdir" | "workingdirectory" | "working-directory" | "home" => {
+                Self::Cwd
+            }
+            "environment" | "path" => Self::Env,
+            "id" | "job" | "title" => Self::Name,
+            "desc" | "comment" => Self::Description,
+            "uid" | "runas" | "username" => Self::User,
+            "gid" => Self::Group,
+            "output" | "log" | "logfile" => Self::Stdout,
+            "nofile" => Self::LimitNofile,
+            "nproc" => Self::LimitNproc,
+            "memory" => Self::LimitMemory,
+            other => Self::find(nearest(other, Self::ALL.iter().map(|key| key.as_str()))?)?,
+        })
+    }
+
+    /// What to say about a word that is no key.
     #[must_use]
     pub fn suggest(word: &str) -> Option<String> {
         let modifier = |text: &str| Some(format!("that is part of the schedule: `{text}`"));
-        let lower = word.to_ascii_lowercase();
-        let known = match lower.as_str() {
-            "tz" | "timezone" | "zone" | "cron_tz" => return modifier("@tz(Europe/Paris)"),
-            "win" | "window" | "jitter" | "delay" | "splay" => return modifier("@win(after,1h)"),
-            "dist" | "distribution" => return modifier("@dist(normal)"),
-            "seed" | "salt" => return modifier("@seed(stable,salt=x)"),
-            "deadline" => return modifier("@policy(deadline=10m)"),
-            "concurrency" => return modifier("@policy(concurrency=forbid)"),
-            "suspend" | "disabled" | "enabled" => return modifier("@policy(suspend=true)"),
-            "only" | "avoid" => return modifier("@avoid(hours=0-6)"),
-            "schedule" | "cron" => {
-                return Some("the schedule comes first, without a key".into());
-            }
-            "mailto" | "mail" => {
-                return Some("Kron sends no mail; see `stdout` and `stderr`".into());
-            }
-            "cmd" | "run" | "exec" | "execstart" => Some("command"),
-            "dir" | "directory" | "workdir" | "workingdirectory" | "working-directory" | "home" => {
-                Some("cwd")
-            }
-            "environment" | "path" => Some("env"),
-            "id" | "job" | "title" => Some("name"),
-            "desc" | "comment" => Some("description"),
-            "uid" | "runas" | "username" => Some("user"),
-            "gid" => Some("group"),
-            "output" | "log" | "logfile" => Some("stdout"),
-            "nofile" => Some("limit-nofile"),
-            "nproc" => Some("limit-nproc"),
-            "memory" => Some("limit-memory"),
-            other => nearest(other, Self::ALL.iter().map(|key| key.as_str())),
-        };
-        known.map(|key| format!("did you mean `{key}`?"))
+        match word.to_ascii_lowercase().as_str() {
+            "tz" | "timezone" | "zone" | "cron_tz" => modifier("@tz(Europe/Paris)"),
+            "win" | "window" | "jitter" | "delay" | "splay" => modifier("@win(after,1h)"),
+            "dist" | "distribution" => modifier("@dist(normal)"),
+            "seed" | "salt" => modifier("@seed(stable,salt=x)"),
+            "deadline" => modifier("@policy(deadline=10m)"),
+            "concurrency" => modifier("@policy(concurrency=forbid)"),
+            "suspend" | "disabled" | "enabled" => modifier("@policy(suspend=true)"),
+            "only" | "avoid" => modifier("@avoid(hours=0-6)"),
+            "schedule" | "cron" => Some("the schedule comes first, without a key".into()),
+            "mailto" | "mail" => Some("Kron sends no mail; see `stdout` and `stderr`".into()),
+            _ => Self::guess(word).map(|key| format!("did you mean `{}`?", key.as_str())),
+        }
     }
 }

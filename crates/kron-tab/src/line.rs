@@ -137,8 +137,12 @@ pub(crate) fn entry<'t>(text: &'t str, span: Span, problems: &mut Vec<Problem>) 
             report_stray(text, stray.take().filter(|_| readable), fields.last(), problems);
             scan.at += key.len() + 1;
             let key_span = Span::new(word.start, word.start + key.len());
+            let known = problems.len();
             let field = scan.field(key_span, problems);
             readable = field.is_some();
+            for problem in &mut problems[known..] {
+                problem.field = Key::find(key).or_else(|| Key::guess(key));
+            }
             if let Some(field) = field {
                 add(field, &mut fields, problems);
             }

@@ -1,5 +1,6 @@
 //! A mistake in a file, with its place.
 
+use crate::key::Key;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use kron_core::{Category, DefinitionError, Span};
@@ -24,6 +25,8 @@ pub struct Problem {
     pub hint: Option<Box<str>>,
     /// Another place that has to do with it.
     pub note: Option<Box<Note>>,
+    /// The field it is about, as far as that is known.
+    pub field: Option<Key>,
 }
 
 /// A second place, such as the first of two equal names.
@@ -48,6 +51,7 @@ impl Problem {
             expected: Box::default(),
             hint: None,
             note: None,
+            field: None,
         }
     }
 
@@ -106,6 +110,7 @@ impl Problem {
             expected: error.expected().into(),
             hint: error.suggestion().map(Box::from),
             note: None,
+            field: None,
         }
     }
 }

@@ -337,9 +337,7 @@ impl Draft {
                 _ if entry.job.policy().suspend => "suspended; it does not run".into(),
                 None => "it does not run within a year".into(),
                 Some(at) => {
-                    let local = entry.job.zone().local_time(at);
-                    let distance = moment::distance(now, at);
-                    format!("first run: {at}  {} {local}  {distance}", local.weekday())
+                    format!("first run: {}", moment::in_full(entry.job.zone(), at, now))
                 }
             };
             terminal::print(&format!("{text}\n"));

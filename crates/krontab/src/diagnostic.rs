@@ -4,7 +4,7 @@ use crate::terminal;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use kron_core::{PeriodId, Span};
 use kron_host::config::{Reason, Refusal};
-use kron_tab::{Lines, Problem};
+use kron_tab::{Key, Lines, Problem};
 use serde_json::{Value, json};
 
 /// Bytes of a line shown on either side of what is wrong.
@@ -117,7 +117,7 @@ impl<'t> Page<'t> {
 
     /// A finding for programs. The names are stable.
     pub fn json(&self, finding: &Finding) -> Value {
-        let Problem { category, code, span, message, found, expected, hint, note } =
+        let Problem { category, code, span, message, found, expected, hint, note, field } =
             &finding.problem;
         let (start, end) = (self.lines.position(span.start), self.lines.position(span.end));
         let mut value = json!({
@@ -133,6 +133,7 @@ impl<'t> Page<'t> {
             "found": found,
             "expected": expected,
             "hint": hint,
+            "field": field.map(Key::as_str),
         });
         if let Some(note) = note {
             let at = self.lines.position(note.span.start);
@@ -177,6 +178,7 @@ pub fn refusal_json(path: &str, refusal: &Refusal) -> Value {
         "found": "",
         "expected": "",
         "hint": hint,
+        "field": null,
     })
 }
 

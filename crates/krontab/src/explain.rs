@@ -106,11 +106,11 @@ impl Page<'_> {
 
     /// An instant, in UTC and local.
     fn instant(&self, at: UtcSecond) -> String {
-        let local = self.job.zone().local_time(at);
-        if self.job.zone().name() == "UTC" {
-            return format!("{at} ({})", local.weekday());
+        let zone = self.job.zone();
+        if zone.name() == "UTC" {
+            return format!("{at} ({})", zone.local_time(at).weekday());
         }
-        format!("{at}  {} {local} {}", local.weekday(), self.job.zone())
+        format!("{at}  {} {zone}", moment::local(zone, at))
     }
 }
 

@@ -113,15 +113,6 @@ fn host_zone(arguments: &Import, zones: &mut Zones) -> Result<String, Failure> {
     let written = || fs::read_to_string("/etc/timezone").ok().map(|text| text.trim().to_string());
     let known = |name: &String| zones.get(name).is_ok();
     match linked.into_iter().chain(written()).find(known) {
-        // Names that mean UTC are written as the one that needs no modifier.
-        Some(name)
-            if matches!(
-                name.as_str(),
-                "Etc/UTC" | "Etc/UCT" | "Etc/Universal" | "Universal" | "UCT" | "Zulu" | "Etc/Zulu"
-            ) =>
-        {
-            Ok("UTC".into())
-        }
         Some(name) => Ok(name),
         None => {
             note("the time zone of this host is not known; UTC is assumed, `--zone` names another");

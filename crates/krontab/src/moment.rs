@@ -29,12 +29,12 @@ pub fn parse(text: &str, zone: &Zone, now: UtcSecond) -> Result<UtcSecond, Failu
         let length = duration::parse(ago).map_err(|_| invalid())?;
         return Ok(now.instant().saturating_sub(length).floor());
     }
-    let (date, second) = local(text).ok_or_else(invalid)?;
+    let (date, second) = date_and_time(text).ok_or_else(invalid)?;
     zone.first_instant_of(date, second).ok_or_else(invalid)
 }
 
 /// `2026-03-01`, with `10:00` or `10:00:30` behind a blank or a `T`.
-fn local(text: &str) -> Option<(Date, u32)> {
+fn date_and_time(text: &str) -> Option<(Date, u32)> {
     let digits = |text: &str, length: usize| {
         (text.len() == length && text.bytes().all(|b| b.is_ascii_digit()))
             .then(|| text.parse::<u32>().ok())
@@ -61,6 +61,17 @@ fn local(text: &str) -> Option<(Date, u32)> {
         None => 0,
     };
     parts.next().is_none().then_some((date, hour * 3600 + minute * 60 + second))
+}
+
+/// A time as the clock on the wall shows it: `Mon 2026-03-02 10:00:00 +01:00`.
+pub fn local(zone: &Zone, at: UtcSecond) -> String {
+    let local = zone.local_time(at);
+    format!("{} {local}", local.weekday())
+}
+
+/// A time with its distance, for one line: UTC, local, and how long until then.
+pub fn in_full(zone: &Zone, at: UtcSecond, now: UtcSecond) -> String {
+    format!("{at}  {}  {}", local(zone, at), distance(now, at))
 }
 
 /// How long from `now` to `then`, in at most two units: `in 3h 20m`.

@@ -103,14 +103,11 @@ fn print_text(listed: &[Listed<'_>], from: UtcSecond, no_jobs: bool) {
         let job = &named.job;
         let decision = job.decide(*period);
         let (chosen, local, distance) = match decision.choice() {
-            Ok(chosen) => {
-                let local = job.zone().local_time(chosen);
-                (
-                    Cell::styled(chosen.to_string(), green),
-                    format!("{} {local}", local.weekday()),
-                    moment::distance(from, chosen),
-                )
-            }
+            Ok(chosen) => (
+                Cell::styled(chosen.to_string(), green),
+                moment::local(job.zone(), chosen),
+                moment::distance(from, chosen),
+            ),
             Err(_) => (Cell::styled("unschedulable", yellow), String::new(), String::new()),
         };
         let suspended = if job.policy().suspend { " (suspended)" } else { "" };

@@ -138,10 +138,8 @@ fn page(entry: &Entry, file: &str, line: usize, now: UtcSecond) -> String {
             put(key.as_str(), value);
         }
     }
-    let next = list::next_run(job, now).map_or("not within a year".into(), |at| {
-        let local = job.zone().local_time(at);
-        format!("{at}  {} {local}  {}", local.weekday(), moment::distance(now, at))
-    });
+    let next = list::next_run(job, now)
+        .map_or_else(|| "not within a year".into(), |at| moment::in_full(job.zone(), at, now));
     put("next", if policy.suspend { format!("suspended (would be {next})") } else { next });
     out + &format!("\n{}\n", entry.line())
 }

@@ -695,6 +695,7 @@ fn findings_as_json() {
             "expected": json["findings"][0]["expected"],
             "found": json["findings"][0]["found"],
             "hint": "did you mean `Europe/Paris`?",
+            "field": null,
         }])
     );
     place.write("good.kron", GOOD);
