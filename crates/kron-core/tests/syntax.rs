@@ -346,7 +346,7 @@ fn refused_modifiers() {
     c("@win(arund,2h)", Code::UnknownName, "arund", "`around`");
     c("@win(After,2h)", Code::UnknownName, "After", "`after`");
     c("@win(after)", Code::MissingArgument, "", "duration");
-    c("@win(2h)", Code::UnknownName, "2h", "after, around");
+    c("@win(2h)", Code::MissingArgument, "2h", "a mode and a duration, such as `after,2h`");
     c("@win(after,)", Code::MissingValue, "", "window duration");
     c("@win(after,2h,3h)", Code::ExtraArgument, "3h", "no more");
     c("@win(after,-1s)", Code::NegativeDuration, "-1s", "negative");

@@ -89,6 +89,9 @@ impl Field {
         if text.contains('?') {
             return Some("write `*`".into());
         }
+        if text.contains('=') {
+            return Some("clauses are separated by `;`".into());
+        }
         if text.starts_with(['-', '+']) {
             return Some("signs are not accepted".into());
         }

@@ -106,7 +106,15 @@ fn one_of<T: Copy>(
     } else {
         (Code::UnknownName, format!("unknown {what} {}", quoted(piece.text)))
     };
-    let hint = nearest(piece.text, names.iter().copied());
+    let synonym = match piece.text {
+        "gaussian" | "gauss" | "bell" => Some("normal"),
+        "flat" | "random" | "equal" => Some("uniform"),
+        "before" | "about" | "centered" | "centred" => Some("around"),
+        _ => None,
+    };
+    let hint = synonym
+        .filter(|name| names.contains(name))
+        .or_else(|| nearest(piece.text, names.iter().copied()));
     Err(DefinitionError::configuration(code, piece.span(), message)
         .found(piece.text)
         .expect(names.join(", "))
@@ -207,6 +215,21 @@ pub(super) fn window(
     let mut pieces = body.arguments();
     let mut keep = |error: DefinitionError| errors.push(error);
     let mode = pieces.next()?;
+    // The one argument that people leave out.
+    if duration::parse(mode.text).is_ok() {
+        let hint = format!("write `@win(after,{})`", body.text);
+        keep(
+            DefinitionError::configuration(
+                Code::MissingArgument,
+                mode.span(),
+                "the window's mode is missing".into(),
+            )
+            .found(mode.text)
+            .expect("a mode and a duration, such as `after,2h`")
+            .hint(hint),
+        );
+        return None;
+    }
     let mode = one_of(mode, "window mode", &Mode::ALL, Mode::as_str).map_err(&mut keep);
     let Some(length_piece) = pieces.next() else {
         keep(
