@@ -93,6 +93,17 @@ fn layout() {
     assert_eq!(read("/t.kron", b"", &mut Zones::bundled()), Tab::default());
 }
 
+/// ERR-07: what has a problem is no entry, even if it could be read alone.
+#[test]
+fn only_valid_entries() {
+    let text =
+        "0 0 * * * name=a command=x\n1 0 * * * name=a command=y\n2 0 * * * name=b command=z\n";
+    let tab = tab(text);
+    assert_eq!(tab.problems.len(), 1);
+    let names: Vec<_> = tab.entries.iter().map(|e| (&*e.name, e.command.to_string())).collect();
+    assert_eq!(names, [("a", "x".to_string()), ("b", "z".to_string())]);
+}
+
 /// Edits change one entry and nothing else.
 #[test]
 fn edits() {
