@@ -213,6 +213,15 @@ fn lines_of_a_crontab() {
     }
 }
 
+/// Found by fuzzing: the name of a line that is no entry was not taken, so that
+/// an edit could have met the wrong one of two.
+#[test]
+fn a_foreign_line_takes_its_name() {
+    let said = report(b"0 0 * * * x name=a command=b\n0 0 * * * name=a command=c\n");
+    assert!(said.contains("1:11-12 crontab-line"), "{said}");
+    assert!(said.contains("2:16-17 duplicate-name"), "{said}");
+}
+
 #[test]
 fn quoting() {
     check(
