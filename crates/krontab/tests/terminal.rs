@@ -21,11 +21,11 @@ fn on_a_terminal(setup: &str, arguments: &str) -> Option<String> {
 #[test]
 fn colours() {
     for (setup, arguments, coloured) in [
-        ("env -u NO_COLOR TERM=xterm", NEXT, true),
-        ("env NO_COLOR=1 TERM=xterm", NEXT, false),
-        ("env -u NO_COLOR TERM=dumb", NEXT, false),
-        ("env -u NO_COLOR TERM=xterm", &format!("{NEXT} --color never"), false),
-        ("env -u NO_COLOR TERM=xterm", &format!("{NEXT} --format json"), false),
+        ("env -i TERM=xterm", NEXT, true),
+        ("env -i NO_COLOR=1 TERM=xterm", NEXT, false),
+        ("env -i TERM=dumb", NEXT, false),
+        ("env -i TERM=xterm", &format!("{NEXT} --color never"), false),
+        ("env -i TERM=xterm", &format!("{NEXT} --format json"), false),
     ] {
         let Some(printed) = on_a_terminal(setup, arguments) else { return };
         assert!(printed.contains('2'), "{printed}");
@@ -40,7 +40,7 @@ fn pipes() {
         let output = Command::new(env!("CARGO_BIN_EXE_krontab"))
             .args(["next", "--count", "1", "--identity", "x", "--schedule", "0 0 * * *"])
             .args(["--color", choice])
-            .env_remove("NO_COLOR")
+            .env_clear()
             .output()
             .unwrap();
         let printed = String::from_utf8(output.stdout).unwrap();
