@@ -1,0 +1,69 @@
+//! What is to be made durable, and what was found to be durable.
+
+use crate::kept::{Finished, Kept};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use kron_core::{DefinitionHash, Identity, UtcInstant};
+
+/// Everything that becomes durable together. Nothing that depends on it may
+/// happen before all of it is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Batch {
+    /// State files to replace.
+    pub jobs: Vec<Snapshot>,
+    /// Lines for the roster.
+    pub roster: Vec<RosterLine>,
+}
+
+/// The new contents of a state file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// Whose.
+    pub identity: Identity,
+    /// What is kept.
+    pub kept: Kept,
+    /// What is added to the history, oldest first.
+    pub finished: Vec<Finished>,
+}
+
+/// What the roster learns. It knows every job ever seen, also those that have
+/// no state file yet.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RosterLine {
+    /// A job is seen for the first time, again after an absence, or with another
+    /// definition.
+    Seen {
+        /// Which job.
+        identity: Identity,
+        /// Nothing due before this may run.
+        not_before: UtcInstant,
+        /// Its definition.
+        definition: DefinitionHash,
+    },
+    /// A job has a state file from now on.
+    HasFile(Identity),
+    /// A job is no longer configured.
+    Gone(Identity),
+}
+
+/// What was found about a job when it was looked up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// Its state file.
+    pub kept: Option<Kept>,
+    /// What the roster says of it.
+    pub roster: Option<Rostered>,
+    /// Where its unreadable state file was moved.
+    pub quarantined: Option<Box<str>>,
+}
+
+/// What the roster says of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rostered {
+    /// From its latest `Seen`, if there is one.
+    pub seen: Option<(UtcInstant, DefinitionHash)>,
+    /// Whether it had a state file.
+    pub has_file: bool,
+    /// Whether it was not configured when last heard of.
+    pub gone: bool,
+}

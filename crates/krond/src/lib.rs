@@ -1,0 +1,4 @@
+//! `krond`: the host daemon. Starts each period's command at most once,
+//! whatever crashes.
+
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]

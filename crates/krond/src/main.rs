@@ -1,0 +1,3 @@
+//! The program `krond`; everything is in the library.
+
+fn main() {}
