@@ -141,10 +141,16 @@ impl Ledger {
         let definition = DefinitionHash::of(job);
         let changed = self.definition.is_some_and(|known| known != definition);
         if changed {
-            self.not_before = self.not_before.max(now);
+            self.bar_past(now);
         }
         self.definition = Some(definition);
         changed
+    }
+
+    /// From here on nothing due before `now` may run: the job was away, and comes
+    /// back without a past.
+    pub fn bar_past(&mut self, now: UtcInstant) {
+        self.not_before = self.not_before.max(now);
     }
 
     /// Closes a period for good.

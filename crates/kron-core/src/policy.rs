@@ -301,8 +301,8 @@ pub fn judge<'j>(decision: &Decision<'j>, situation: Situation<'_>) -> Verdict<'
         Ok(chosen) => chosen,
         Err(why) => return close(Ending::Unschedulable(why)),
     };
-    let late = now.since(chosen.instant()).unwrap_or_default();
-    if is_past_deadline(late, policy.deadline) {
+    if now >= policy.expiry(chosen) {
+        let late = now.since(chosen.instant()).unwrap_or_default();
         let obstacle = obstacle.map(Box::from);
         return close(Ending::Missed { late, deadline: policy.deadline, obstacle });
     }
@@ -316,8 +316,17 @@ pub fn judge<'j>(decision: &Decision<'j>, situation: Situation<'_>) -> Verdict<'
     }
 }
 
-/// Without a deadline lateness is judged in whole seconds, so that a wake-up a
-/// few milliseconds after the chosen second is on time.
-fn is_past_deadline(late: Duration, deadline: Duration) -> bool {
-    if deadline.is_zero() { late >= Duration::from_secs(1) } else { late > deadline }
+impl PolicySpec {
+    /// The first instant at which a period chosen at `chosen` is past its
+    /// deadline. Without a deadline lateness is judged in whole seconds, so that
+    /// a wake-up a few milliseconds after the chosen second is on time.
+    #[must_use]
+    pub fn expiry(&self, chosen: UtcSecond) -> UtcInstant {
+        let accepted = if self.deadline.is_zero() {
+            Duration::from_secs(1)
+        } else {
+            self.deadline.saturating_add(Duration::from_nanos(1))
+        };
+        chosen.instant().saturating_add(accepted)
+    }
 }

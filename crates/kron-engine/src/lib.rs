@@ -12,5 +12,16 @@
 extern crate alloc;
 
 pub mod commit;
+mod engine;
+pub mod event;
+mod job;
 pub mod kept;
 pub mod line;
+mod queue;
+mod report;
+mod run;
+pub mod settings;
+pub mod tally;
+pub mod view;
+
+pub use engine::Engine;

@@ -1,0 +1,266 @@
+//! Which jobs there are: at the start, after a reload, after a reset.
+
+use super::{After, Engine};
+use crate::commit::RosterLine;
+use crate::event::{Effect, Enrolment, JobKey, Moment, RunId};
+use crate::job::Tracked;
+use crate::kept::{Active, Finished};
+use crate::report;
+use crate::run::{Alarm, Begun, Phase, Run};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::mem;
+use core::time::Duration;
+use kron_core::{DefinitionHash, Identity, Ledger, Outcome};
+use kron_tab::Entry;
+
+impl Engine {
+    /// The configuration is this and nothing else.
+    pub(super) fn reload(
+        &mut self,
+        jobs: Vec<Enrolment>,
+        moment: Moment,
+        effects: &mut Vec<Effect>,
+    ) {
+        let (mut added, mut changed, mut removed) = (0, 0, 0);
+        let is_first = mem::replace(&mut self.is_configured, true);
+        let mut known = self.keys_by_identity();
+        let mut index = Vec::with_capacity(jobs.len());
+        let mut visits = Vec::new();
+        for Enrolment { entry, found, alive } in jobs {
+            let key = if let Some(key) = known.remove(entry.job.identity()) {
+                match self.redefine(key, entry, moment, effects) {
+                    Change::None => {}
+                    Change::Command => changed += 1,
+                    Change::Schedule => {
+                        changed += 1;
+                        visits.push(key);
+                    }
+                }
+                key
+            } else {
+                added += 1;
+                let mut lines = mem::take(&mut self.pending.roster);
+                let (job, active, remark) =
+                    Tracked::enrol(entry, found, moment.now, &mut lines);
+                self.pending.roster = lines;
+                let line = remark.map(|remark| report::remark(&job, &remark));
+                effects.extend(line.map(Effect::Log));
+                let key = self.insert(job);
+                for (active, alive) in active.into_iter().zip(alive) {
+                    self.take_over(key, active, alive, moment, effects);
+                }
+                visits.push(key);
+                key
+            };
+            index.push(key);
+        }
+        self.index = index;
+        let jobs = &self.jobs;
+        self.index.sort_unstable_by(|a, b| identity_of(jobs, *a).cmp(&identity_of(jobs, *b)));
+        for key in known.into_values() {
+            removed += usize::from(self.retire(key, effects));
+        }
+        if self.stopping.is_none() {
+            for key in &visits {
+                self.visit(*key, moment, effects);
+            }
+            self.prepare_more(moment, effects);
+        }
+        self.warn_of_idle(visits, moment.now, effects);
+        if is_first {
+            let line = report::reloaded(self.index.len(), added, changed, removed);
+            self.pending.after.push(After::Log(line));
+        }
+        self.pending.after.push(After::Reloaded);
+    }
+
+    /// All jobs that are tracked, those no longer configured included.
+    fn keys_by_identity(&self) -> BTreeMap<Identity, JobKey> {
+        let keys = (0..).map(JobKey).zip(&self.jobs);
+        keys.filter_map(|(key, job)| Some((job.as_ref()?.identity().clone(), key))).collect()
+    }
+
+    fn insert(&mut self, job: Tracked) -> JobKey {
+        if let Some(key) = self.free.pop() {
+            self.jobs[key.0 as usize] = Some(job);
+            return key;
+        }
+        self.jobs.push(Some(job));
+        JobKey(self.jobs.len() as u32 - 1)
+    }
+
+    /// Puts another entry in the place of a job's.
+    fn redefine(
+        &mut self,
+        key: JobKey,
+        entry: Entry,
+        moment: Moment,
+        effects: &mut Vec<Effect>,
+    ) -> Change {
+        let Some(job) = self.job(key) else { return Change::None };
+        let was_blocked = !job.blocked().is_empty();
+        let change = if job.is_retired || job.entry.job != entry.job || was_blocked {
+            Change::Schedule
+        } else if is_same_command(&job.entry, &entry) {
+            Change::None
+        } else {
+            Change::Command
+        };
+        if change != Change::None {
+            // What was prepared by the old definition is judged by the new one.
+            for id in job.runs().to_vec() {
+                if self.runs.get(&id).is_some_and(Run::is_unstarted) {
+                    self.abandon(id, effects);
+                }
+            }
+        }
+        let mut lines = mem::take(&mut self.pending.roster);
+        if let Some(job) = self.job_mut(key)
+            && job.redefine(entry, moment.now, &mut lines)
+        {
+            job.planned = None;
+        }
+        self.pending.roster = lines;
+        change
+    }
+
+    /// A job is no longer configured. What runs goes on and is recorded.
+    fn retire(&mut self, key: JobKey, effects: &mut Vec<Effect>) -> bool {
+        let Some(job) = self.job_mut(key) else { return false };
+        let was_retired = mem::replace(&mut job.is_retired, true);
+        job.ticket = job.ticket.next();
+        if let Some(busy) = &mut job.busy {
+            busy.blocked.clear();
+            busy.replacing.clear();
+        }
+        let identity = job.identity().clone();
+        for id in job.runs().to_vec() {
+            if self.runs.get(&id).is_some_and(Run::is_unstarted) {
+                self.abandon(id, effects);
+            }
+        }
+        if !was_retired {
+            self.pending.roster.push(RosterLine::Gone(identity));
+        }
+        self.remove_if_over(key);
+        !was_retired
+    }
+
+    /// Forgets a job that is no longer configured once nothing of it is left.
+    pub(super) fn remove_if_over(&mut self, key: JobKey) {
+        let over = self
+            .job(key)
+            .is_some_and(|job| job.is_retired && job.runs().is_empty() && !job.is_dirty);
+        if over {
+            self.jobs[key.0 as usize] = None;
+            self.free.push(key);
+        }
+    }
+
+    /// An execution of an earlier daemon: still there, or ended unseen.
+    fn take_over(
+        &mut self,
+        key: JobKey,
+        active: Active,
+        alive: bool,
+        moment: Moment,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Active { period, chosen, started_at, process } = active;
+        let Some(job) = self.job(key) else { return };
+        let seed_hash = job.last.as_ref().filter(|last| last.period == period);
+        let run = Run {
+            job: key,
+            period,
+            chosen,
+            seed_hash: seed_hash.and_then(|last| last.seed_hash),
+            closure: None,
+            phase: Phase::Running(Begun { process: process.clone(), started_at, user: None }),
+            ending: None,
+        };
+        if !alive {
+            let exit = crate::event::Exit::UNSEEN;
+            if let Phase::Running(begun) = &run.phase {
+                let line = report::exited(job, &run, begun, exit, moment.now);
+                self.pending.after.push(After::Log(line));
+            }
+            self.tally.unseen += 1;
+            if let Some(job) = self.job_mut(key) {
+                job.busy().finished.push(Finished {
+                    period,
+                    outcome: Outcome::Executed,
+                    chosen: Some(chosen),
+                    completed_at: moment.now,
+                    exit_code: None,
+                    signal: None,
+                    reason: None,
+                    started_at: Some(started_at),
+                    seed_hash: run.seed_hash,
+                });
+            }
+            return self.mark_dirty(key);
+        }
+        let (line, timeout) = (report::adopting(job, &run, &process), job.entry.timeout);
+        let id = RunId(self.next_run);
+        self.next_run += 1;
+        effects.push(Effect::Log(line));
+        if let Some(timeout) = timeout {
+            let ran = moment.now.since(started_at).unwrap_or(Duration::ZERO);
+            let left = timeout.saturating_sub(ran);
+            self.alarms.push(Reverse((moment.uptime + left, id, Alarm::Timeout)));
+        }
+        effects.push(Effect::Adopt(id, process));
+        self.runs.insert(id, run);
+        if let Some(job) = self.job_mut(key) {
+            job.busy().runs.push(id);
+        }
+    }
+
+    /// Forgets the marks of a job, so that a mark in the future no longer holds
+    /// it. Nothing due before now runs.
+    pub(super) fn reset(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) {
+        self.pending.after.push(After::ResetDone);
+        let Some(job) = self.job_mut(key) else { return };
+        job.ledger = Ledger::first_sight(job.job(), moment.now);
+        job.attentive_since = moment.now;
+        let line = report::reset(job);
+        let seen = RosterLine::Seen {
+            identity: job.identity().clone(),
+            not_before: moment.now,
+            definition: DefinitionHash::of(job.job()),
+        };
+        self.pending.roster.push(seen);
+        self.pending.after.push(After::Log(line));
+        self.mark_dirty(key);
+        self.visit(key, moment, effects);
+    }
+}
+
+/// What a new definition changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    None,
+    Command,
+    Schedule,
+}
+
+/// Whether two entries run the same, wherever they stand in their files.
+fn is_same_command(a: &Entry, b: &Entry) -> bool {
+    a.command == b.command
+        && a.user == b.user
+        && a.group == b.group
+        && a.cwd == b.cwd
+        && a.env == b.env
+        && a.umask == b.umask
+        && a.timeout == b.timeout
+        && a.stdout == b.stdout
+        && a.stderr == b.stderr
+        && a.limits == b.limits
+        && a.description == b.description
+}
+
+fn identity_of(jobs: &[Option<Tracked>], key: JobKey) -> Option<&Identity> {
+    jobs.get(key.0 as usize)?.as_ref().map(Tracked::identity)
+}

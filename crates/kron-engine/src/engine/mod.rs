@@ -1,0 +1,299 @@
+//! The engine: the queue, the ledgers, the runs, and what follows from an event.
+
+mod configure;
+mod end;
+mod record;
+mod start;
+
+use crate::commit::RosterLine;
+use crate::event::{Effect, Event, JobKey, Moment, RunId, Shutdown};
+use crate::job::{Blocked, Tracked};
+use crate::line::Line;
+use crate::queue::{Queue, Ticket};
+use crate::report;
+use crate::run::{Alarm, Begun, Run};
+use crate::settings::{JUMP, NAMED_ONE_BY_ONE, Settings};
+use crate::tally::Tally;
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::time::Duration;
+use kron_core::{
+    Attention, Closure, Decision, Lapse, PeriodId, SeedHash, Situation, UtcInstant, Verdict, Zones,
+    agenda, judge,
+};
+
+/// The pure part of the daemon.
+pub struct Engine {
+    settings: Settings,
+    /// Only asked for the release of its database.
+    zones: Zones,
+    jobs: Vec<Option<Tracked>>,
+    free: Vec<JobKey>,
+    /// Configured jobs in the order of their identities.
+    index: Vec<JobKey>,
+    queue: Queue,
+    runs: BTreeMap<RunId, Run>,
+    next_run: u64,
+    alarms: BinaryHeap<Reverse<(Duration, RunId, Alarm)>>,
+    /// Runs that wait for others to be prepared.
+    backlog: VecDeque<RunId>,
+    preparing: usize,
+    /// Jobs kept from starting by the number of runs.
+    waiting: VecDeque<JobKey>,
+    attention: Attention,
+    last: Moment,
+    /// What the daemon was asked to wake up for.
+    awaited: Option<UtcInstant>,
+    pending: Pending,
+    /// What is to happen when the batch on its way is durable.
+    in_flight: Option<Vec<After>>,
+    stopping: Option<Stopping>,
+    /// Whether there has been a configuration.
+    is_configured: bool,
+    tally: Tally,
+}
+
+/// What goes into the next batch, and what waits for it.
+#[derive(Debug, Default)]
+struct Pending {
+    dirty: Vec<JobKey>,
+    roster: Vec<RosterLine>,
+    after: Vec<After>,
+}
+
+/// What happens once a batch is durable.
+#[derive(Debug)]
+enum After {
+    Log(Line),
+    Release(RunId),
+    Reloaded,
+    ResetDone,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stopping {
+    how: Shutdown,
+    /// Uptime at which running jobs are left to themselves.
+    limit: Option<Duration>,
+    stopped: bool,
+}
+
+impl Engine {
+    /// An engine without jobs.
+    #[must_use]
+    pub fn new(settings: Settings, zones: Zones, moment: Moment) -> Self {
+        Self {
+            settings,
+            zones,
+            jobs: Vec::new(),
+            free: Vec::new(),
+            index: Vec::new(),
+            queue: Queue::default(),
+            runs: BTreeMap::new(),
+            next_run: 1,
+            alarms: BinaryHeap::new(),
+            backlog: VecDeque::new(),
+            preparing: 0,
+            waiting: VecDeque::new(),
+            attention: Attention::begin(moment.now),
+            last: moment,
+            awaited: None,
+            pending: Pending::default(),
+            in_flight: None,
+            stopping: None,
+            is_configured: false,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Hears of something and says what is to be done about it, in order.
+    pub fn handle(&mut self, event: Event, moment: Moment, effects: &mut Vec<Effect>) {
+        match event {
+            Event::Tick => self.tick(moment, effects),
+            Event::Prepared { run, process, user } => {
+                let begun = Begun { process, started_at: moment.now, user };
+                self.prepared(run, begun, moment, effects);
+            }
+            Event::Unprepared { run, failure } => self.unprepared(run, &failure, moment, effects),
+            Event::Committed => self.committed(moment, effects),
+            Event::Exited { run, exit } => self.exited(run, exit, moment, effects),
+            Event::GroupGone(run) => self.group_gone(run, moment, effects),
+            Event::Reload(jobs) => self.reload(jobs, moment, effects),
+            Event::Reset(key) => self.reset(key, moment, effects),
+            Event::Shutdown(how) => self.shut_down(how, moment, effects),
+        }
+        self.begin_commit(effects);
+        self.stop_if_done(effects);
+    }
+
+    /// When to send the next [`Event::Tick`]: at a time of the clock, and at an
+    /// uptime.
+    pub fn next_wake(&mut self) -> (Option<UtcInstant>, Option<Duration>) {
+        let jobs = &self.jobs;
+        let first = self.queue.first(|job, ticket| is_live(jobs, job, ticket));
+        self.awaited = first.filter(|_| self.stopping.is_none());
+        while let Some(Reverse((_, run, _))) = self.alarms.peek()
+            && !self.runs.contains_key(run)
+        {
+            self.alarms.pop();
+        }
+        let alarm = self.alarms.peek().map(|Reverse((at, _, _))| *at);
+        let limit = self.stopping.and_then(|stopping| stopping.limit);
+        let uptime = [alarm, limit].into_iter().flatten().min();
+        (self.awaited, uptime)
+    }
+
+    fn tick(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
+        let jumped = report::ahead(self.last, moment).filter(|by| *by > JUMP);
+        let lapse = self.attention.wake(self.awaited, moment.now);
+        self.last = moment;
+        match lapse {
+            Some(lapse) => effects.push(Effect::Log(report::lapse(lapse, jumped))),
+            None => effects.extend(jumped.map(|by| Effect::Log(report::forward(by)))),
+        }
+        if let Some(Lapse::Backward(_)) = lapse
+            && self.stopping.is_none()
+        {
+            self.replan_all(moment, effects);
+        }
+        self.ring(moment, effects);
+        if self.stopping.is_some() {
+            return;
+        }
+        loop {
+            let jobs = &self.jobs;
+            let is_live = |job, ticket| is_live(jobs, job, ticket);
+            let Some(key) = self.queue.pop_due(moment.now, is_live) else { break };
+            self.visit(key, moment, effects);
+        }
+        self.prepare_more(moment, effects);
+    }
+
+    /// The clock went back: what comes next is asked of every job anew.
+    fn replan_all(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
+        for key in self.index.clone() {
+            self.visit(key, moment, effects);
+        }
+        self.warn_of_idle(self.index.clone(), moment.now, effects);
+    }
+
+    fn warn_of_idle(&self, keys: Vec<JobKey>, now: UtcInstant, effects: &mut Vec<Effect>) {
+        // Marks a moment ahead of the clock are what a small correction leaves.
+        let soon = now.saturating_add(JUMP);
+        let mut count = 0;
+        for job in keys.into_iter().filter_map(|key| self.job(key)) {
+            let Some(until) = job.ledger.idle_until(soon) else { continue };
+            count += 1;
+            if count <= NAMED_ONE_BY_ONE {
+                effects.push(Effect::Log(report::idle(job, until)));
+            }
+        }
+        if count > NAMED_ONE_BY_ONE {
+            effects.push(Effect::Log(report::idle_others(count - NAMED_ONE_BY_ONE)));
+        }
+    }
+
+    /// Looks at a job: judges what is due, and puts it in line for what comes.
+    fn visit(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) {
+        let now = moment.now;
+        let Some(job) = self.jobs.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
+        if job.is_retired {
+            return;
+        }
+        let runs = job.runs().iter().filter_map(|run| self.runs.get(run));
+        // Starts of this very visit count as active for those behind them.
+        let mut active: Vec<PeriodId> = runs.map(|run| run.period).collect();
+        let since = self.attention.since().max(job.attentive_since);
+        let Tracked { entry, ledger, busy, .. } = job;
+        let busy = busy.as_deref();
+        let agenda = agenda(&entry.job, ledger, since, now);
+        ledger.supersede(&entry.job, &agenda.superseded, now);
+        let mut verdicts: Vec<(Fate, SeedHash)> = Vec::new();
+        for decision in &agenda.due {
+            let blocked = busy.and_then(|busy| busy.blocked_period(decision.period()));
+            if blocked.is_some_and(|blocked| !blocked.is_ready(now))
+                || busy.is_some_and(|busy| busy.is_replacing(decision.period()))
+            {
+                continue;
+            }
+            let obstacle = blocked.map(|blocked| &*blocked.obstacle);
+            let fate = match judge(decision, Situation { ledger, active: &active, obstacle, now }) {
+                Verdict::Handled | Verdict::Suspended | Verdict::WaitUntil(_) => continue,
+                Verdict::Close(closure) => {
+                    ledger.close(&entry.job, &closure, now);
+                    Fate::Closed(closure)
+                }
+                Verdict::Replace(replacement) => Fate::Replace(replacement.decision().period()),
+                Verdict::Start(permit) => {
+                    active.push(decision.period());
+                    Fate::Start(permit.closure())
+                }
+            };
+            verdicts.push((fate, *decision.seed_hash()));
+        }
+        let due = agenda.next.as_ref().map(Decision::due);
+        let planned = agenda.next.as_ref().map(Decision::period);
+        let superseded = agenda.superseded;
+        if let Some(period) = planned.filter(|_| planned != job.planned) {
+            let line = report::decision(job, &job.entry.job.decide(period), &self.zones);
+            effects.push(Effect::Log(line));
+        }
+        job.planned = planned;
+        self.record_superseded(key, &superseded);
+        for (fate, seed_hash) in verdicts {
+            match fate {
+                Fate::Closed(closure) => self.close(key, &closure, seed_hash, now),
+                Fate::Start(closure) => self.begin(key, closure, seed_hash, moment),
+                Fate::Replace(period) => self.replace(key, period, moment, effects),
+            }
+        }
+        self.line_up(key, due);
+    }
+
+    /// Puts a job in line: for its next period, or for one that is blocked.
+    fn line_up(&mut self, key: JobKey, due: Option<UtcInstant>) {
+        let Some(job) = self.jobs.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
+        let again = job.blocked().iter().map(Blocked::look_at).min();
+        job.ticket = job.ticket.next();
+        job.settle();
+        if let Some(at) = [due, again].into_iter().flatten().min() {
+            self.queue.push(at, key, job.ticket);
+        }
+        let jobs = &self.jobs;
+        self.queue.sweep(self.index.len(), |job, ticket| is_live(jobs, job, ticket));
+    }
+
+    fn job(&self, key: JobKey) -> Option<&Tracked> {
+        self.jobs.get(key.0 as usize)?.as_ref()
+    }
+
+    fn job_mut(&mut self, key: JobKey) -> Option<&mut Tracked> {
+        self.jobs.get_mut(key.0 as usize)?.as_mut()
+    }
+}
+
+/// What a verdict asks for, without borrowing the job.
+enum Fate {
+    Closed(Closure),
+    Start(Closure),
+    Replace(PeriodId),
+}
+
+fn is_live(jobs: &[Option<Tracked>], job: JobKey, ticket: Ticket) -> bool {
+    matches!(jobs.get(job.0 as usize), Some(Some(job)) if job.ticket == ticket && !job.is_retired)
+}
+
+/// The distribution of a job, as in the syntax.
+fn distribution(job: &Tracked) -> Box<str> {
+    let distribution = job.job().distribution();
+    let mut params = Vec::new();
+    distribution.for_each_param(|key, value| params.push(alloc::format!("{key}={value}")));
+    let mut text = String::from(distribution.name());
+    if !params.is_empty() {
+        text.extend(["(", &params.join(","), ")"]);
+    }
+    text.into_boxed_str()
+}

@@ -1,0 +1,177 @@
+//! What becomes durable, and what waits for it.
+
+use super::{After, Engine, Pending, distribution};
+use crate::commit::{Batch, RosterLine, Snapshot};
+use crate::event::{Effect, JobKey, Moment, RunId, Shutdown};
+use crate::kept::{Active, Finished, Kept, Last};
+use crate::report;
+use crate::run::{Alarm, Phase, Why};
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use core::mem;
+use kron_core::{Closure, SeedHash, Superseded, UtcInstant};
+
+impl Engine {
+    /// Records that periods passed while nobody looked.
+    pub(super) fn record_superseded(&mut self, key: JobKey, superseded: &Superseded) {
+        if superseded.is_empty() {
+            return;
+        }
+        self.tally.superseded += u64::from(superseded.count());
+        let Some(job) = self.job(key) else { return };
+        let line = report::superseded(job, superseded);
+        self.pending.after.push(After::Log(line));
+        self.mark_dirty(key);
+    }
+
+    /// Records the end of a period that nothing was started for. Its ledger has
+    /// it already.
+    pub(super) fn close(
+        &mut self,
+        key: JobKey,
+        closure: &Closure,
+        seed_hash: SeedHash,
+        now: UtcInstant,
+    ) {
+        self.tally.count(closure);
+        let Some(job) = self.job_mut(key) else { return };
+        let reason = closure.reason().map(|reason| reason.to_string().into_boxed_str());
+        let busy = job.busy();
+        busy.blocked.retain(|blocked| blocked.period != closure.period());
+        busy.finished.push(Finished {
+            period: closure.period(),
+            outcome: closure.outcome(),
+            chosen: closure.chosen(),
+            completed_at: now,
+            exit_code: None,
+            signal: None,
+            reason: reason.clone(),
+            started_at: None,
+            seed_hash: Some(seed_hash),
+        });
+        job.last = Some(Box::new(Last {
+            period: closure.period(),
+            outcome: closure.outcome(),
+            chosen: closure.chosen(),
+            reason,
+            started_at: None,
+            exit_code: None,
+            seed_hash: Some(seed_hash),
+            distribution: Some(distribution(job)),
+        }));
+        let line = report::outcome(job, closure, Some(seed_hash));
+        self.pending.after.push(After::Log(line));
+        self.mark_dirty(key);
+    }
+
+    pub(super) fn mark_dirty(&mut self, key: JobKey) {
+        let Some(job) = self.jobs.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
+        if !job.is_dirty {
+            job.is_dirty = true;
+            self.pending.dirty.push(key);
+        }
+    }
+
+    /// Sends everything that has come together on its way, unless an earlier
+    /// batch still is.
+    pub(super) fn begin_commit(&mut self, effects: &mut Vec<Effect>) {
+        if self.in_flight.is_some() {
+            return;
+        }
+        let Pending { dirty, roster, after } = mem::take(&mut self.pending);
+        if dirty.is_empty() && roster.is_empty() {
+            // Nothing to wait for: these lines are about nothing that is kept.
+            debug_assert!(!after.iter().any(|after| matches!(after, After::Release(_))));
+            self.pending.after = after;
+            return self.follow_up(effects);
+        }
+        let mut batch = Batch { jobs: Vec::with_capacity(dirty.len()), roster };
+        for key in dirty {
+            let active = self.active_of(key);
+            let Some(job) = self.job_mut(key) else { continue };
+            job.is_dirty = false;
+            let first = !mem::replace(&mut job.has_file, true);
+            let finished = job.busy.as_mut().map(|busy| mem::take(&mut busy.finished));
+            let snapshot = Snapshot {
+                identity: job.identity().clone(),
+                kept: Kept { ledger: job.ledger.clone(), last: job.last.clone(), active },
+                finished: finished.unwrap_or_default(),
+            };
+            job.settle();
+            if first {
+                batch.roster.push(RosterLine::HasFile(snapshot.identity.clone()));
+            }
+            batch.jobs.push(snapshot);
+            self.remove_if_over(key);
+        }
+        self.in_flight = Some(after);
+        effects.push(Effect::Commit(Box::new(batch)));
+    }
+
+    /// Lines that wait for nothing.
+    fn follow_up(&mut self, effects: &mut Vec<Effect>) {
+        for after in mem::take(&mut self.pending.after) {
+            match after {
+                After::Log(line) => effects.push(Effect::Log(line)),
+                After::Reloaded => effects.push(Effect::Reloaded),
+                After::ResetDone => effects.push(Effect::ResetDone),
+                After::Release(_) => {}
+            }
+        }
+    }
+
+    pub(super) fn committed(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
+        let Some(after) = self.in_flight.take() else { return };
+        for after in after {
+            match after {
+                After::Log(line) => effects.push(Effect::Log(line)),
+                After::Release(run) => self.release(run, moment, effects),
+                After::Reloaded => effects.push(Effect::Reloaded),
+                After::ResetDone => effects.push(Effect::ResetDone),
+            }
+        }
+    }
+
+    /// The start is durable: the command may run.
+    fn release(&mut self, id: RunId, moment: Moment, effects: &mut Vec<Effect>) {
+        let Some(run) = self.runs.get_mut(&id) else { return };
+        let Phase::AtGate(begun) = &run.phase else { return };
+        let begun = begun.clone();
+        run.phase = Phase::Running(begun.clone());
+        let run = &self.runs[&id];
+        let Some(job) = self.job(run.job) else { return };
+        let late = moment.now.since(run.chosen.instant()).unwrap_or_default();
+        effects.push(Effect::Release(id));
+        effects.extend(report::privileges_dropped(job, run, &begun).map(Effect::Log));
+        effects.push(Effect::Log(report::started(job, run, &begun, late)));
+        let timeout = job.entry.timeout;
+        let to_replace = job.busy.as_ref().is_some_and(|busy| !busy.replacing.is_empty());
+        let key = run.job;
+        self.tally.late(late);
+        if let Some(timeout) = timeout {
+            self.alarms.push(Reverse((moment.uptime + timeout, id, Alarm::Timeout)));
+        }
+        if to_replace {
+            self.end_runs(key, Why::Replaced, moment, effects);
+        } else if self.stopping.is_some_and(|stopping| stopping.how == Shutdown::Terminate) {
+            self.end(id, Why::Shutdown, moment, effects);
+        }
+    }
+
+    fn active_of(&self, key: JobKey) -> Vec<Active> {
+        let Some(job) = self.job(key) else { return Vec::new() };
+        let active = |id: &RunId| {
+            let run = self.runs.get(id)?;
+            let begun = run.begun()?;
+            Some(Active {
+                period: run.period,
+                chosen: run.chosen,
+                started_at: begun.started_at,
+                process: begun.process.clone(),
+            })
+        };
+        job.runs().iter().filter_map(active).collect()
+    }
+}

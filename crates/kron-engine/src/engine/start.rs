@@ -1,0 +1,175 @@
+//! From the right to start to a command that runs: prepare, record, release.
+
+use super::{After, Engine, distribution};
+use crate::event::{Effect, JobKey, Moment, Preparation, RunId, StartFailure};
+use crate::job::{Blocked, Tracked};
+use crate::kept::Last;
+use crate::report;
+use crate::run::{Alarm, Begun, Phase, Run};
+use crate::settings::{PREPARATION, backoff};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use kron_core::{Closure, PeriodId, SeedHash, UtcInstant};
+
+impl Engine {
+    /// Begins a run that may start.
+    pub(super) fn begin(
+        &mut self,
+        key: JobKey,
+        closure: Closure,
+        seed_hash: SeedHash,
+        moment: Moment,
+    ) {
+        let Some(chosen) = closure.chosen() else { return };
+        let period = closure.period();
+        if let Some(most) = self.settings.max_running
+            && self.runs.len() >= most
+        {
+            let obstacle = format!("{most} jobs were running, the most allowed at once");
+            self.block(key, period, &obstacle, None, moment.now);
+            self.waiting.push_back(key);
+            return;
+        }
+        let run = RunId(self.next_run);
+        self.next_run += 1;
+        self.runs.insert(
+            run,
+            Run {
+                job: key,
+                period,
+                chosen,
+                seed_hash: Some(seed_hash),
+                closure: Some(closure),
+                phase: Phase::Queued,
+                ending: None,
+            },
+        );
+        self.backlog.push_back(run);
+        if let Some(job) = self.job_mut(key) {
+            job.busy().runs.push(run);
+        }
+    }
+
+    /// Lets as many runs be prepared as may be at once.
+    pub(super) fn prepare_more(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
+        while self.preparing < self.settings.preparing
+            && let Some(id) = self.backlog.pop_front()
+        {
+            let Some(run) = self.runs.get_mut(&id) else { continue };
+            let Run { job, period, chosen, .. } = *run;
+            run.phase = Phase::Preparing;
+            self.preparing += 1;
+            self.alarms.push(Reverse((moment.uptime + PREPARATION, id, Alarm::Unprepared)));
+            effects.push(Effect::Prepare(Preparation { run: id, job, period, chosen }));
+        }
+    }
+
+    /// A process is at the gate. From here on the period counts as executed; the
+    /// gate opens when that is durable.
+    pub(super) fn prepared(&mut self, id: RunId, begun: Begun, moment: Moment, effects: &mut Vec<Effect>) {
+        let Some(run) = self.runs.get_mut(&id) else {
+            // Abandoned in the meantime.
+            return;
+        };
+        let (Phase::Preparing, Some(closure)) = (&run.phase, run.closure.take()) else { return };
+        self.preparing -= 1;
+        let started_at = begun.started_at;
+        run.phase = Phase::AtGate(begun);
+        let (key, seed_hash) = (run.job, run.seed_hash);
+        self.tally.count(&closure);
+        if let Some(job) = self.job_mut(key) {
+            let Tracked { entry, ledger, .. } = job;
+            ledger.close(&entry.job, &closure, moment.now);
+            let distribution = Some(distribution(job));
+            job.last = Some(Box::new(Last {
+                period: closure.period(),
+                outcome: closure.outcome(),
+                chosen: closure.chosen(),
+                reason: None,
+                started_at: Some(started_at),
+                exit_code: None,
+                seed_hash,
+                distribution,
+            }));
+            job.busy().blocked.retain(|blocked| blocked.period != closure.period());
+            let line = report::outcome(job, &closure, seed_hash);
+            self.pending.after.push(After::Release(id));
+            self.pending.after.push(After::Log(line));
+        }
+        self.mark_dirty(key);
+        self.prepare_more(moment, effects);
+    }
+
+    /// There is no process, so the period stays open until its deadline.
+    pub(super) fn unprepared(
+        &mut self,
+        id: RunId,
+        failure: &StartFailure,
+        moment: Moment,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(run) = self.runs.get(&id) else { return };
+        if !matches!(run.phase, Phase::Preparing) {
+            return;
+        }
+        self.tally.start_failures += 1;
+        let Some(run) = self.drop_unstarted(id) else { return };
+        let Some(job) = self.job(run.job) else { return };
+        let failed = job.blocked().iter().find(|blocked| blocked.period == run.period);
+        let failed = failed.map_or(0, |blocked| blocked.failed) + 1;
+        let retry_at = failure
+            .is_transient
+            .then(|| moment.now.saturating_add(backoff(failed)))
+            .filter(|at| *at < job.job().policy().expiry(run.chosen));
+        let retry = retry_at.map_or("none before the deadline".to_string(), |at| at.to_string());
+        effects.push(Effect::Log(report::unprepared(job, &run, failure, &retry)));
+        let obstacle = format!("{}: {}", failure.operation, failure.message);
+        self.block(run.job, run.period, &obstacle, retry_at, moment.now);
+        self.visit(run.job, moment, effects);
+        self.prepare_more(moment, effects);
+    }
+
+    /// Takes a run that has no process back out of everything.
+    pub(super) fn drop_unstarted(&mut self, id: RunId) -> Option<Run> {
+        let run = self.runs.remove(&id)?;
+        if matches!(run.phase, Phase::Preparing) {
+            self.preparing -= 1;
+        }
+        if let Some(job) = self.job_mut(run.job) {
+            job.busy().runs.retain(|known| *known != id);
+        }
+        Some(run)
+    }
+
+    /// Notes what is in the way of a period.
+    pub(super) fn block(
+        &mut self,
+        key: JobKey,
+        period: PeriodId,
+        obstacle: &str,
+        retry_at: Option<UtcInstant>,
+        now: UtcInstant,
+    ) {
+        let Some(job) = self.job_mut(key) else { return };
+        let decision = job.entry.job.decide(period);
+        let Some(chosen) = decision.chosen() else { return };
+        let expiry = job.job().policy().expiry(chosen).max(now);
+        let busy = job.busy();
+        let failed = match busy.blocked.iter().position(|blocked| blocked.period == period) {
+            Some(place) => busy.blocked.swap_remove(place).failed,
+            None => 0,
+        } + 1;
+        busy.blocked.push(Blocked { period, obstacle: obstacle.into(), retry_at, expiry, failed });
+        self.visit_later(key);
+    }
+
+    /// Puts a job in line again, with the time of its plan.
+    fn visit_later(&mut self, key: JobKey) {
+        let Some(job) = self.job(key) else { return };
+        let due = job.planned.map(|period| job.job().decide(period).due());
+        self.line_up(key, due);
+    }
+}

@@ -1,0 +1,234 @@
+//! A job as the engine tracks it, and what its past means when it is enrolled
+//! (DECISIONS on first sight, quarantine, removal and edits live here and in
+//! [`Ledger`]).
+
+use crate::commit::{Found, RosterLine};
+use crate::event::RunId;
+use crate::kept::{Active, Finished, Kept, Last};
+use crate::queue::Ticket;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use kron_core::{Identity, Job, Ledger, PeriodId, UtcInstant};
+use kron_tab::Entry;
+
+/// A configured job, or one that is gone but still running.
+#[derive(Debug)]
+pub(crate) struct Tracked {
+    pub entry: Entry,
+    pub ledger: Ledger,
+    pub last: Option<Box<Last>>,
+    /// What only a job that does something has.
+    pub busy: Option<Box<Busy>>,
+    /// Its live ticket in the queue.
+    pub ticket: Ticket,
+    /// The period whose decision was logged last.
+    pub planned: Option<PeriodId>,
+    /// Periods due before this passed while nobody looked at this job.
+    pub attentive_since: UtcInstant,
+    /// Whether it has a state file.
+    pub has_file: bool,
+    /// Whether its state file is to be replaced.
+    pub is_dirty: bool,
+    /// Whether it is no longer configured.
+    pub is_retired: bool,
+}
+
+/// Runs, obstacles and results of a job.
+#[derive(Debug, Default)]
+pub(crate) struct Busy {
+    /// Its runs, the newest last.
+    pub runs: Vec<RunId>,
+    /// Due periods that could not be started yet.
+    pub blocked: Vec<Blocked>,
+    /// Due periods that wait until the active runs are ended, with the time at
+    /// which they were judged.
+    pub replacing: Vec<(PeriodId, UtcInstant)>,
+    /// Results for the history that are not on their way yet.
+    pub finished: Vec<Finished>,
+}
+
+impl Busy {
+    pub fn blocked_period(&self, period: PeriodId) -> Option<&Blocked> {
+        self.blocked.iter().find(|blocked| blocked.period == period)
+    }
+
+    pub fn is_replacing(&self, period: PeriodId) -> bool {
+        self.replacing.iter().any(|(waiting, _)| *waiting == period)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.runs.is_empty()
+            && self.blocked.is_empty()
+            && self.replacing.is_empty()
+            && self.finished.is_empty()
+    }
+}
+
+/// A due period that could not be started.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocked {
+    pub period: PeriodId,
+    /// Why, for the reason of a missed period.
+    pub obstacle: Box<str>,
+    /// When to try again; `None` if only the deadline can end it, or a free place.
+    pub retry_at: Option<UtcInstant>,
+    /// When it is missed.
+    pub expiry: UtcInstant,
+    /// Attempts so far.
+    pub failed: u32,
+}
+
+impl Blocked {
+    /// Whether it is to be judged again now.
+    pub fn is_ready(&self, now: UtcInstant) -> bool {
+        self.look_at() <= now
+    }
+
+    /// When it is to be judged again.
+    pub fn look_at(&self) -> UtcInstant {
+        self.retry_at.map_or(self.expiry, |at| at.min(self.expiry))
+    }
+}
+
+/// What there is to say about a job that was enrolled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Remark {
+    /// Its state file could not be read and was moved here.
+    Quarantined(Box<str>),
+    /// Its state file is not there any more.
+    Vanished,
+}
+
+impl Tracked {
+    /// Tracks a configured job. Its past decides what may run; the lines tell the
+    /// roster what is new about it.
+    pub fn enrol(
+        entry: Entry,
+        found: Found,
+        now: UtcInstant,
+        lines: &mut Vec<RosterLine>,
+    ) -> (Self, Vec<Active>, Option<Remark>) {
+        let roster = found.roster;
+        let seen = roster.as_ref().and_then(|roster| roster.seen);
+        let had_file = roster.as_ref().is_some_and(|roster| roster.has_file);
+        let was_gone = roster.as_ref().is_some_and(|roster| roster.gone);
+        let has_file = found.kept.is_some();
+        let remark = match (found.quarantined, &found.kept) {
+            (Some(place), _) => Some(Remark::Quarantined(place)),
+            (None, None) if had_file && !was_gone => Some(Remark::Vanished),
+            _ => None,
+        };
+        let first_sight = || Kept {
+            ledger: Ledger::first_sight(&entry.job, now),
+            last: None,
+            active: Vec::new(),
+        };
+        let kept = match (found.kept, seen) {
+            // What may have run must not run again.
+            _ if remark.is_some() => first_sight(),
+            (Some(kept), _) => kept,
+            (None, Some((not_before, definition))) => Kept {
+                ledger: Ledger::restore(None, Vec::new(), Some(not_before), Some(definition)),
+                ..first_sight()
+            },
+            (None, None) => first_sight(),
+        };
+        let Kept { mut ledger, last, active } = kept;
+        if let Some((not_before, definition)) = seen {
+            // The roster hears of an edit before the state file does.
+            ledger = Ledger::restore(
+                ledger.handled_through(),
+                ledger.handled_ahead().to_vec(),
+                Some(ledger.not_before().max(not_before)),
+                Some(definition),
+            );
+        }
+        if was_gone {
+            ledger.bar_past(now);
+        }
+        ledger.adopt_definition(&entry.job, now);
+        if seen != ledger.definition().map(|definition| (ledger.not_before(), definition)) {
+            lines.extend(seen_line(&entry.job, &ledger));
+        }
+        if has_file && !had_file {
+            lines.push(RosterLine::HasFile(entry.job.identity().clone()));
+        }
+        let tracked = Self {
+            entry,
+            ledger,
+            last,
+            busy: None,
+            ticket: Ticket::default(),
+            planned: None,
+            attentive_since: now,
+            has_file,
+            is_dirty: false,
+            is_retired: false,
+        };
+        (tracked, active, remark)
+    }
+
+    /// Takes on another definition of the same job. Returns whether its timing
+    /// changed.
+    pub fn redefine(
+        &mut self,
+        entry: Entry,
+        now: UtcInstant,
+        lines: &mut Vec<RosterLine>,
+    ) -> bool {
+        let resumed = self.entry.job.policy().suspend && !entry.job.policy().suspend;
+        let returned = self.is_retired;
+        if returned {
+            self.ledger.bar_past(now);
+            self.is_retired = false;
+        }
+        if resumed || returned {
+            self.attentive_since = now;
+        }
+        let changed = self.ledger.adopt_definition(&entry.job, now);
+        if changed || returned {
+            lines.extend(seen_line(&entry.job, &self.ledger));
+        }
+        if let Some(busy) = &mut self.busy {
+            // What was in the way may be gone.
+            busy.blocked.clear();
+        }
+        self.entry = entry;
+        changed || returned
+    }
+
+    pub fn job(&self) -> &Job {
+        &self.entry.job
+    }
+
+    pub fn identity(&self) -> &Identity {
+        self.entry.job.identity()
+    }
+
+    pub fn busy(&mut self) -> &mut Busy {
+        self.busy.get_or_insert_default()
+    }
+
+    pub fn runs(&self) -> &[RunId] {
+        self.busy.as_ref().map_or(&[], |busy| &busy.runs)
+    }
+
+    pub fn blocked(&self) -> &[Blocked] {
+        self.busy.as_ref().map_or(&[], |busy| &busy.blocked)
+    }
+
+    /// Gives back the memory of a job that does nothing.
+    pub fn settle(&mut self) {
+        if self.busy.as_ref().is_some_and(|busy| busy.is_idle()) {
+            self.busy = None;
+        }
+    }
+}
+
+fn seen_line(job: &Job, ledger: &Ledger) -> Option<RosterLine> {
+    Some(RosterLine::Seen {
+        identity: job.identity().clone(),
+        not_before: ledger.not_before(),
+        definition: ledger.definition()?,
+    })
+}

@@ -1,0 +1,268 @@
+//! The log lines of the engine: which event has which particulars.
+//!
+//! Names of events and keys are stable. Commands and environments never appear:
+//! they may hold secrets.
+
+use crate::event::{Exit, Moment, Shutdown, StartFailure};
+use crate::job::{Remark, Tracked};
+use crate::kept::Process;
+use crate::line::{Level, Line};
+use crate::run::{Begun, Run, Why};
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::ToString;
+use core::fmt::Display;
+use core::time::Duration;
+use kron_core::time::duration::Pretty;
+use kron_core::{
+    Closure, Decision, Lapse, Outcome, PeriodId, Record, SeedHash, Superseded, UtcInstant,
+    UtcSecond, Zones,
+};
+
+/// The categories of errors that a daemon logs (ERROR-MODEL, Error Categories).
+pub mod error_type {
+    /// A process could not be made, or failed.
+    pub const EXECUTION: &str = "ExecutionError";
+    /// State could not be kept.
+    pub const PERSISTENCE: &str = "PersistenceError";
+    /// The system refused something else.
+    pub const SYSTEM: &str = "SystemError";
+}
+
+fn about(level: Level, event: &'static str, job: &Tracked) -> Line {
+    Line::new(level, event).with("identity", job.identity()).with("job", &job.entry.name)
+}
+
+fn period(line: Line, period: PeriodId, chosen: Option<UtcSecond>) -> Line {
+    line.with("period_id", period)
+        .with("nominal_time", period.nominal())
+        .with_some("chosen_time", chosen)
+}
+
+/// A period is planned, with everything that is needed to plan it again.
+pub(crate) fn decision(job: &Tracked, decision: &Decision<'_>, zones: &Zones) -> Line {
+    let mut line = Line::new(Level::Info, kron_core::EVENT);
+    let record = Record::of(decision, zones);
+    line.fields.push(("job", Cow::Owned(job.entry.name.to_string())));
+    line.fields.extend(
+        record.log_fields().into_iter().map(|(key, value)| (key, Cow::Owned(value.into_owned()))),
+    );
+    line
+}
+
+/// A period has its outcome.
+pub(crate) fn outcome(job: &Tracked, closure: &Closure, seed_hash: Option<SeedHash>) -> Line {
+    let level = match closure.outcome() {
+        Outcome::Unschedulable => Level::Warn,
+        Outcome::Executed | Outcome::Skipped | Outcome::Missed => Level::Info,
+    };
+    period(about(level, "outcome", job), closure.period(), closure.chosen())
+        .with("outcome", closure.outcome())
+        .with_some("reason", closure.reason())
+        .with_some("seed_hash", seed_hash)
+}
+
+/// A command runs from here on.
+pub(crate) fn started(job: &Tracked, run: &Run, begun: &Begun, late: Duration) -> Line {
+    period(about(Level::Info, "started", job), run.period, Some(run.chosen))
+        .with("pid", begun.process.pid)
+        .with("late", Millis(late))
+        .with_some("seed_hash", run.seed_hash)
+}
+
+/// A process has become another user.
+pub(crate) fn privileges_dropped(job: &Tracked, run: &Run, begun: &Begun) -> Option<Line> {
+    let user = begun.user.as_deref()?;
+    let line = about(Level::Info, "privileges_dropped", job);
+    Some(
+        period(line, run.period, Some(run.chosen))
+            .with("pid", begun.process.pid)
+            .with("user", user),
+    )
+}
+
+/// A command has ended.
+pub(crate) fn exited(
+    job: &Tracked,
+    run: &Run,
+    begun: &Begun,
+    exit: Exit,
+    now: UtcInstant,
+) -> Line {
+    let failed = exit.code.is_some_and(|code| code != 0);
+    let level = if failed { Level::Error } else { Level::Info };
+    let mut line = period(about(level, "exited", job), run.period, Some(run.chosen))
+        .with("pid", begun.process.pid)
+        .with_some("exit_code", exit.code)
+        .with_some("signal", exit.signal);
+    line = match now.since(begun.started_at) {
+        Some(ran) => line.with("ran", Millis(ran)),
+        None => line,
+    };
+    if exit.code.is_none() {
+        line = line.with("message", "nobody saw how it ended");
+    }
+    line = line.with_some("reason", run.ending.map(|ending| ending.why.reason()));
+    if failed {
+        let message = match exit.signal {
+            Some(signal) => format!("ended by signal {signal}"),
+            None => format!("exit code {}", exit.code.unwrap_or_default()),
+        };
+        line = line
+            .with("error_type", error_type::EXECUTION)
+            .with("operation", "run")
+            .with("message", message);
+    }
+    line
+}
+
+/// A process could not be prepared.
+pub(crate) fn unprepared(job: &Tracked, run: &Run, failure: &StartFailure, retry: &str) -> Line {
+    period(about(Level::Error, "error", job), run.period, Some(run.chosen))
+        .with("error_type", error_type::EXECUTION)
+        .with("operation", failure.operation)
+        .with("message", &failure.message)
+        .with("retry", retry)
+}
+
+/// An execution that `replace` should end does not end.
+pub(crate) fn undead(job: &Tracked, run: &Run, process: &Process) -> Line {
+    period(about(Level::Error, "error", job), run.period, Some(run.chosen))
+        .with("error_type", error_type::EXECUTION)
+        .with("operation", "end the process group")
+        .with("pid", process.pid)
+        .with("message", "the process group does not end, not even by SIGKILL")
+}
+
+/// A run is asked to end, because its time is over or another takes its place.
+pub(crate) fn ending(job: &Tracked, run: &Run, pid: u32, why: Why, grace: Duration) -> Line {
+    let event = match why {
+        Why::Timeout => "timeout",
+        Why::Replaced => "replacing",
+        Why::Shutdown => "terminating",
+    };
+    let level = if why == Why::Timeout { Level::Warn } else { Level::Info };
+    let mut line = period(about(level, event, job), run.period, Some(run.chosen)).with("pid", pid);
+    if let (Why::Timeout, Some(timeout)) = (why, job.entry.timeout) {
+        line = line.with("timeout", Pretty(timeout));
+    }
+    line.with("grace", Pretty(grace))
+}
+
+/// A run is made to end.
+pub(crate) fn killing(job: &Tracked, run: &Run, pid: u32) -> Line {
+    period(about(Level::Warn, "killing", job), run.period, Some(run.chosen)).with("pid", pid)
+}
+
+/// Periods passed while nobody looked.
+pub(crate) fn superseded(job: &Tracked, superseded: &Superseded) -> Line {
+    let count = superseded.count();
+    let line = about(Level::Info, "superseded", job).with("count", count);
+    if superseded.is_at_least() { line.with("at_least", true) } else { line }
+}
+
+/// A state file could not be used.
+pub(crate) fn remark(job: &Tracked, remark: &Remark) -> Line {
+    match remark {
+        Remark::Quarantined(place) => about(Level::Error, "quarantined", job)
+            .with("error_type", error_type::PERSISTENCE)
+            .with("operation", "read state")
+            .with("path", place)
+            .with(
+                "message",
+                "the state file is not readable JSON; it was moved aside, and nothing due before now runs",
+            ),
+        Remark::Vanished => about(Level::Error, "error", job)
+            .with("error_type", error_type::PERSISTENCE)
+            .with("operation", "read state")
+            .with("message", "the state file is gone; nothing due before now runs"),
+    }
+}
+
+/// An execution of an earlier daemon is still there, or said to be.
+pub(crate) fn adopting(job: &Tracked, run: &Run, process: &Process) -> Line {
+    period(about(Level::Info, "adopting", job), run.period, Some(run.chosen))
+        .with("pid", process.pid)
+}
+
+/// The clock went somewhere, or the machine did without us.
+pub(crate) fn lapse(lapse: Lapse, jumped: Option<Duration>) -> Line {
+    match (lapse, jumped) {
+        (Lapse::Backward(by), _) => Line::new(Level::Warn, "clock_jump")
+            .with("direction", "backward")
+            .with("by", Pretty(by))
+            .with("message", "the clock was set back; what was handled stays handled"),
+        (Lapse::Forward(late), None) => Line::new(Level::Warn, "stalled")
+            .with("by", Pretty(late))
+            .with("message", "the daemon was stopped or could not run"),
+        (Lapse::Forward(_), Some(by)) => forward(by),
+    }
+}
+
+/// The clock went forward.
+pub(crate) fn forward(by: Duration) -> Line {
+    Line::new(Level::Info, "clock_jump")
+        .with("direction", "forward")
+        .with("by", Pretty(by))
+        .with("message", "the clock was set forward, or the machine was asleep")
+}
+
+/// A job has a mark in the future.
+pub(crate) fn idle(job: &Tracked, until: UtcInstant) -> Line {
+    about(Level::Warn, "idle", job).with("idle_until", until).with(
+        "message",
+        format_args!(
+            "its state says that periods up to then are handled, so the clock was wrong once or is wrong now; `krond state reset {}` forgets it",
+            job.entry.name
+        ),
+    )
+}
+
+/// As [`idle`], of many jobs.
+pub(crate) fn idle_others(count: usize) -> Line {
+    Line::new(Level::Warn, "idle").with("count", count).with("message", "so are other jobs")
+}
+
+/// A new configuration is in force.
+pub(crate) fn reloaded(jobs: usize, added: usize, changed: usize, removed: usize) -> Line {
+    Line::new(Level::Info, "reloaded")
+        .with("jobs", jobs)
+        .with("added", added)
+        .with("changed", changed)
+        .with("removed", removed)
+}
+
+/// Marks were forgotten on request.
+pub(crate) fn reset(job: &Tracked) -> Line {
+    about(Level::Warn, "reset", job)
+        .with("message", "its marks are forgotten; nothing due before now runs")
+}
+
+/// The daemon is to end.
+pub(crate) fn stopping(how: Shutdown, running: usize) -> Line {
+    Line::new(Level::Info, "stopping").with("shutdown", how.as_str()).with("running", running)
+}
+
+/// Jobs are left running.
+pub(crate) fn left(running: usize, why: &'static str) -> Line {
+    Line::new(Level::Warn, "stopping")
+        .with("shutdown", Shutdown::Detach.as_str())
+        .with("running", running)
+        .with("message", why)
+}
+
+/// A length in milliseconds, to the microsecond: `1.234ms`.
+struct Millis(Duration);
+
+impl Display for Millis {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let micros = self.0.as_micros();
+        write!(f, "{}.{:03}ms", micros / 1000, micros % 1000)
+    }
+}
+
+/// How far apart the two clocks went, if the wall clock went ahead.
+pub(crate) fn ahead(before: Moment, after: Moment) -> Option<Duration> {
+    let wall = after.now.since(before.now)?;
+    wall.checked_sub(after.uptime.saturating_sub(before.uptime))
+}
