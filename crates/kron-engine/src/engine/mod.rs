@@ -3,6 +3,7 @@
 mod configure;
 mod end;
 mod record;
+mod show;
 mod start;
 
 use crate::commit::RosterLine;

@@ -1,0 +1,164 @@
+//! What the engine knows, for people who ask. Nothing here changes anything.
+
+use super::Engine;
+use crate::event::{JobKey, RunId};
+use crate::job::Blocked;
+use crate::kept::Last;
+use crate::run::{Phase, Run};
+use crate::tally::Tally;
+use crate::view::{BlockedView, Gauges, JobView, LastView, NextView, RunningView, Standing};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use kron_core::{PeriodId, Record, UtcInstant};
+use kron_tab::Entry;
+
+impl Engine {
+    /// The configured jobs, in the order of their identities.
+    pub fn keys(&self) -> &[JobKey] {
+        &self.index
+    }
+
+    /// The entry of a job.
+    #[must_use]
+    pub fn entry(&self, key: JobKey) -> Option<&Entry> {
+        self.job(key).map(|job| &job.entry)
+    }
+
+    /// The jobs meant by a word: an identity, or a name.
+    #[must_use]
+    pub fn find(&self, word: &str) -> Vec<JobKey> {
+        let is_meant = |key: &JobKey| {
+            self.job(*key).is_some_and(|job| {
+                &*job.entry.name == word || job.identity().as_str() == word
+            })
+        };
+        self.index.iter().copied().filter(is_meant).collect()
+    }
+
+    /// Everything about a job but its history.
+    #[must_use]
+    pub fn view(&self, key: JobKey, now: UtcInstant) -> Option<JobView> {
+        let job = self.job(key)?;
+        let next = job.planned.map(|period| job.job().decide(period));
+        Some(JobView {
+            job: job.entry.name.to_string(),
+            identity: job.identity().to_string(),
+            schedule: job.job().schedule().to_string(),
+            timezone: job.job().zone().name().to_string(),
+            suspended: job.job().policy().suspend,
+            next: next.map(|next| NextView {
+                period_id: next.period().to_string(),
+                chosen_time: next.chosen().map(|chosen| chosen.to_string()),
+                seed_hash: next.seed_hash().to_string(),
+            }),
+            last: job.last.as_deref().map(last_view),
+            running: job.runs().iter().filter_map(|run| self.running_view(*run)).collect(),
+            blocked: job.blocked().iter().map(blocked_view).collect(),
+            idle_until: job.ledger.idle_until(now).map(|until| until.to_string()),
+        })
+    }
+
+    fn running_view(&self, run: RunId) -> Option<RunningView> {
+        let run = self.runs.get(&run)?;
+        let begun = run.begun();
+        Some(RunningView {
+            period_id: run.period.to_string(),
+            pid: begun.map(|begun| begun.process.pid),
+            started_at: begun.map(|begun| begun.started_at.to_string()),
+            ending: run.ending.map(|ending| ending.why.reason().into()),
+        })
+    }
+
+    /// Where a period stands.
+    #[must_use]
+    pub fn standing(&self, key: JobKey, period: PeriodId) -> Option<Standing> {
+        let job = self.job(key)?;
+        let decision = job.job().decide(period);
+        let run = job.runs().iter().find(|run| self.runs[*run].period == period);
+        if let Some(view) = run.and_then(|run| self.running_view(*run)) {
+            return Some(Standing::Running(view));
+        }
+        if let Some(blocked) = job.blocked().iter().find(|blocked| blocked.period == period) {
+            return Some(Standing::Blocked(blocked_view(blocked)));
+        }
+        if job.busy.as_ref().is_some_and(|busy| busy.is_replacing(period)) {
+            return Some(Standing::Replacing);
+        }
+        let last = job.last.as_deref().filter(|last| last.period == period).map(last_view);
+        let exists = job.job().prev_period(period.nominal()) == Some(period);
+        Some(if last.is_some() || (job.ledger.is_marked(period) && exists) {
+            Standing::Closed { last }
+        } else if !exists {
+            Standing::NoSuchPeriod
+        } else if job.ledger.is_closed(&decision) {
+            Standing::BeforeFirst { not_before: job.ledger.not_before().to_string() }
+        } else if job.job().policy().suspend {
+            Standing::Suspended
+        } else {
+            Standing::Waiting
+        })
+    }
+
+    /// The record of a decision.
+    #[must_use]
+    pub fn record(&self, key: JobKey, period: PeriodId) -> Option<Record> {
+        let job = self.job(key)?;
+        Some(Record::of(&job.job().decide(period), &self.zones))
+    }
+
+    /// The periods that were and will be the latest: the one handled most recently
+    /// and the one planned.
+    #[must_use]
+    pub fn around_now(&self, key: JobKey) -> (Option<PeriodId>, Option<PeriodId>) {
+        let Some(job) = self.job(key) else { return (None, None) };
+        (job.last.as_ref().map(|last| last.period), job.planned)
+    }
+
+    /// What happened since the start.
+    #[must_use]
+    pub const fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Numbers about the whole.
+    #[must_use]
+    pub fn gauges(&self) -> Gauges {
+        let is_running = |run: &&Run| {
+            matches!(run.phase, Phase::Running(_) | Phase::Leaderless(..))
+        };
+        Gauges {
+            jobs: self.index.len(),
+            queued: self.queue.len(),
+            running: self.runs.values().filter(is_running).count(),
+            next: self.awaited,
+        }
+    }
+
+    /// Whether the daemon is on its way out.
+    #[must_use]
+    pub const fn is_stopping(&self) -> bool {
+        self.stopping.is_some()
+    }
+}
+
+fn last_view(last: &Last) -> LastView {
+    LastView {
+        period_id: last.period.to_string(),
+        outcome: last.outcome.to_string(),
+        chosen_time: last.chosen.map(|chosen| chosen.to_string()),
+        reason: last.reason.as_deref().map(String::from),
+        started_at: last.started_at.map(|at| at.to_string()),
+        exit_code: last.exit_code,
+        seed_hash: last.seed_hash.map(|hash| hash.to_string()),
+        distribution: last.distribution.as_deref().map(String::from),
+    }
+}
+
+fn blocked_view(blocked: &Blocked) -> BlockedView {
+    BlockedView {
+        period_id: blocked.period.to_string(),
+        obstacle: blocked.obstacle.to_string(),
+        retry_at: blocked.retry_at.map(|at| at.to_string()),
+        missed_at: blocked.expiry.to_string(),
+    }
+}
