@@ -136,8 +136,8 @@ impl Engine {
         let jobs = &self.jobs;
         let first = self.queue.first(|job, ticket| is_live(jobs, job, ticket));
         self.awaited = first.filter(|_| self.stopping.is_none());
-        while let Some(Reverse((_, run, _))) = self.alarms.peek()
-            && !self.runs.contains_key(run)
+        while let Some(Reverse((_, run, alarm))) = self.alarms.peek()
+            && !self.runs.get(run).is_some_and(|run| run.awaits(*alarm))
         {
             self.alarms.pop();
         }
