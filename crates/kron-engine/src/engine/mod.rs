@@ -209,11 +209,17 @@ impl Engine {
         let mut active: Vec<PeriodId> = runs.map(|run| run.period).collect();
         let since = self.attention.since().max(job.attentive_since);
         let Tracked { entry, ledger, busy, planned, .. } = job;
-        let busy = busy.as_deref();
         // Judged without ever having been planned: they came due unattended.
         let mut unplanned: Vec<PeriodId> = Vec::new();
         let agenda = agenda(&entry.job, ledger, since, now);
         ledger.supersede(&entry.job, &agenda.superseded, now);
+        if let Some(busy) = busy {
+            // What is no longer due is in nobody's way: it was passed over, its
+            // marks were reset, or the clock went back to before it.
+            let is_due = |period| agenda.due.iter().any(|decision| decision.period() == period);
+            busy.blocked.retain(|blocked| is_due(blocked.period));
+        }
+        let busy = busy.as_deref();
         let mut verdicts: Vec<(Fate, SeedHash)> = Vec::new();
         for decision in &agenda.due {
             let blocked = busy.and_then(|busy| busy.blocked_period(decision.period()));
@@ -262,7 +268,14 @@ impl Engine {
     /// Puts a job in line: for its next period, or for one that is blocked.
     fn line_up(&mut self, key: JobKey, due: Option<UtcInstant>) {
         let Some(job) = self.jobs.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
-        let again = job.blocked().iter().map(Blocked::look_at).min();
+        let again = job.busy.as_ref().and_then(|busy| {
+            // Those that are being tried, or wait for others to end, are heard of.
+            let runs = || busy.runs.iter().filter_map(|run| self.runs.get(run));
+            let is_tried = |period| runs().any(|run| run.period == period);
+            let blocked = busy.blocked.iter();
+            let idle = blocked.filter(|b| !is_tried(b.period) && !busy.is_replacing(b.period));
+            idle.map(Blocked::look_at).min()
+        });
         job.ticket = job.ticket.next();
         job.settle();
         if let Some(at) = [due, again].into_iter().flatten().min() {
