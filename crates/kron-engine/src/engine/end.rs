@@ -131,7 +131,7 @@ impl Engine {
         for id in job.runs().to_vec() {
             let Some(run) = self.runs.get_mut(&id) else { continue };
             match (&run.phase, run.ending) {
-                (Phase::Running(_), Some(ending)) if ending.hopeless => {
+                (Phase::Running(_) | Phase::Leaderless(..), Some(ending)) if ending.hopeless => {
                     // Another try, in case whatever held it has let go.
                     if let Some(ending) = &mut run.ending {
                         ending.hopeless = false;
