@@ -66,6 +66,8 @@ impl Engine {
             for key in &visits {
                 self.visit(*key, moment, effects);
             }
+            // What was under preparation may have been abandoned.
+            self.let_next_in(moment, effects);
             self.prepare_more(moment, effects);
         }
         self.warn_of_idle(visits, moment.now, effects);

@@ -267,7 +267,7 @@ impl Engine {
     }
 
     /// Places are free: jobs that wait for one are looked at again.
-    fn let_next_in(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
+    pub(super) fn let_next_in(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
         let Some(most) = self.settings.max_running else { return };
         while self.runs.len() < most
             && let Some(key) = self.waiting.pop_front()

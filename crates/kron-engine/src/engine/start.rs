@@ -129,6 +129,7 @@ impl Engine {
         let obstacle = format!("{}: {}", failure.operation, failure.message);
         self.block(run.job, run.period, &obstacle, retry_at, moment.now);
         self.visit(run.job, moment, effects);
+        self.let_next_in(moment, effects);
         self.prepare_more(moment, effects);
     }
 
