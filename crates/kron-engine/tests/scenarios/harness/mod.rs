@@ -288,9 +288,10 @@ impl World {
     }
 
     fn tick(&mut self) {
-        let lines = self.lines.len() + self.log.len();
+        let done = |world: &Self| world.lines.len() + world.log.len() + world.commits;
+        let before = done(self);
         self.send(Event::Tick);
-        if self.lines.len() + self.log.len() == lines && self.engine.is_some() {
+        if done(self) == before && self.engine.is_some() {
             self.idle_ticks += 1;
             if std::env::var("KRON_IDLE").is_ok() {
                 self.say("idle tick");
