@@ -43,8 +43,13 @@ impl Engine {
                     Tracked::enrol(entry, found, moment.now, &mut lines);
                 self.pending.roster = lines;
                 let line = remark.map(|remark| report::remark(&job, &remark));
+                let is_fresh = line.is_some();
                 effects.extend(line.map(Effect::Log));
                 let key = self.insert(job);
+                if is_fresh {
+                    // With a file again, it is not taken for lost once more.
+                    self.mark_dirty(key);
+                }
                 for (active, alive) in active.into_iter().zip(alive) {
                     self.take_over(key, active, alive, moment, effects);
                 }
