@@ -20,7 +20,9 @@ use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::mem;
 use core::time::Duration;
+use kron_core::bounds::STALL;
 use kron_core::{
     Attention, Closure, Decision, Lapse, PeriodId, SeedHash, Situation, UtcInstant, Verdict, Zones,
     agenda, judge,
@@ -112,6 +114,7 @@ impl Engine {
 
     /// Hears of something and says what is to be done about it, in order.
     pub fn handle(&mut self, event: Event, moment: Moment, effects: &mut Vec<Effect>) {
+        self.notice(moment, effects);
         match event {
             Event::Tick => self.tick(moment, effects),
             Event::Prepared { run, process, user } => {
@@ -147,19 +150,67 @@ impl Engine {
         (self.awaited, uptime)
     }
 
-    fn tick(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
-        let jumped = report::ahead(self.last, moment).filter(|by| *by > JUMP);
+    /// Looks at the clocks, whatever the event: what was judged before the machine
+    /// slept or the clock was set may not hold any more.
+    fn notice(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
+        let before = mem::replace(&mut self.last, moment);
         let lapse = self.attention.wake(self.awaited, moment.now);
-        self.last = moment;
-        match lapse {
-            Some(lapse) => effects.push(Effect::Log(report::lapse(lapse, jumped))),
-            None => effects.extend(jumped.map(|by| Effect::Log(report::forward(by)))),
+        let jump = Jump::between(before, moment);
+        let is_back = match (lapse, jump) {
+            (Some(Lapse::Backward(by)), _) => {
+                let by = jump.and_then(Jump::backward).unwrap_or(by);
+                effects.push(Effect::Log(report::backward(by)));
+                true
+            }
+            (_, Some(Jump::Backward(by))) if by > JUMP => {
+                effects.push(Effect::Log(report::backward(by)));
+                true
+            }
+            (_, Some(Jump::Forward(by))) if by > JUMP => {
+                effects.push(Effect::Log(report::forward(by)));
+                false
+            }
+            (Some(Lapse::Forward(late)), _) => {
+                effects.push(Effect::Log(report::stalled(late)));
+                false
+            }
+            _ => false,
+        };
+        let is_far = jump.and_then(Jump::forward).is_some_and(|by| by > STALL);
+        if self.stopping.is_some() || !(lapse.is_some() || is_back || is_far) {
+            return;
         }
-        if let Some(Lapse::Backward(_)) = lapse
-            && self.stopping.is_none()
-        {
+        let unsettled = self.unsettle(effects);
+        if is_back {
             self.replan_all(moment, effects);
+        } else {
+            for key in unsettled {
+                self.visit(key, moment, effects);
+            }
         }
+        self.let_next_in(moment, effects);
+        self.prepare_more(moment, effects);
+    }
+
+    /// Takes back every start that is not recorded yet, to be judged again.
+    fn unsettle(&mut self, effects: &mut Vec<Effect>) -> Vec<JobKey> {
+        let unstarted: Vec<RunId> =
+            self.runs.iter().filter(|(_, run)| run.is_unstarted()).map(|(id, _)| *id).collect();
+        let mut keys: Vec<JobKey> = self.runs.values().map(|run| run.job).collect();
+        for id in unstarted {
+            self.abandon(id, effects);
+        }
+        for key in &keys {
+            if let Some(busy) = self.job_mut(*key).and_then(|job| job.busy.as_mut()) {
+                busy.replacing.clear();
+            }
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    fn tick(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
         self.ring(moment, effects);
         if self.stopping.is_some() {
             return;
@@ -291,6 +342,31 @@ impl Engine {
 
     fn job_mut(&mut self, key: JobKey) -> Option<&mut Tracked> {
         self.jobs.get_mut(key.0 as usize)?.as_mut()
+    }
+}
+
+/// How far the clock on the wall went away from the uptime.
+#[derive(Clone, Copy, Debug)]
+enum Jump {
+    Backward(Duration),
+    Forward(Duration),
+}
+
+impl Jump {
+    fn between(before: Moment, after: Moment) -> Option<Self> {
+        let expected = before.now.saturating_add(after.uptime.saturating_sub(before.uptime));
+        match after.now.since(expected) {
+            Some(by) => Some(Self::Forward(by)),
+            None => expected.since(after.now).map(Self::Backward),
+        }
+    }
+
+    fn backward(self) -> Option<Duration> {
+        if let Self::Backward(by) = self { Some(by) } else { None }
+    }
+
+    fn forward(self) -> Option<Duration> {
+        if let Self::Forward(by) = self { Some(by) } else { None }
     }
 }
 
