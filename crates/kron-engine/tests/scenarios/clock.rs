@@ -16,6 +16,7 @@ fn set_back_an_hour() {
         10:00:00 release a 10:00
         10:00:01 exited a 10:00 0
         09:00:10 WARN clock backward 1h
+        09:00:10 WARN idle a until 10:00:00
         10:00:30 state a: last 10:00 executed=0, active 0, history executed 0
         11:00:00 prepare a 11:00
         11:00:00 release a 11:00
@@ -27,14 +28,19 @@ fn set_back_an_hour() {
 #[test]
 fn set_back_before_it_was_due() {
     check(
-        "11:59:30
-        job a 0 * * * * @win(after,0s)
+        "09:00:00
+        job a 0 12 * * * @win(after,0s)
+        job b 30 10 * * * @win(after,0s)
         start
-        11:59:40 clock -2h
-        10:00:10 end",
-        "09:59:40 WARN clock backward 2h
-        09:59:40 WARN idle a until 11:59:30
-        unknown",
+        11:59:40 clock -1h
+        12:00:10 end",
+        "10:30:00 prepare b 10:30
+        10:30:00 release b 10:30
+        10:30:01 exited b 10:30 0
+        10:59:40 WARN clock backward 1h
+        12:00:00 prepare a 12:00
+        12:00:00 release a 12:00
+        12:00:01 exited a 12:00 0",
     );
 }
 
@@ -105,8 +111,8 @@ fn twenty_years() {
         10:01:00 WARN idle a until 2046-03-02T11:00:00
         11:01:00 state a: last 2046-03-02T11:00 executed=0, active 0, history executed 0; missed ?; executed 0
         11:01:10 WARN idle a until 2046-03-02T11:00:00
-        11:30:00 WARN reset a
         11:30:00 reset done
+        11:30:00 WARN reset a
         12:00:00 prepare a 12:00
         12:00:00 release a 12:00
         12:00:01 exited a 12:00 0
@@ -222,7 +228,47 @@ fn stalled_while_replacing() {
         10:01:00 replacing a 10:00
         10:01:00 term a 10:00
         11:02:40 clock forward 1h
-        unknown",
+        11:02:40 outcome a 10:01 missed
+        11:03:00 WARN killing a 10:00
+        11:03:00 kill a 10:00
+        11:03:00 exited a 10:00 137 replaced
+        11:04:00 state a: last 10:01 missed, active 0, history missed ?; executed 137:replaced",
+    );
+}
+
+/// Marks are forgotten on request, and whatever was being tried with them.
+#[test]
+fn reset_in_the_middle() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=90s,concurrency=allow)
+        job b 0 10 * * * @win(after,0s)
+        proc a fail=permanent
+        proc b ready=20s
+        start
+        10:00:10 reset a
+        10:00:10 reset b
+        10:00:20 proc a
+        10:01:10 state b
+        10:02:10 stop wait",
+        "10:00:00 prepare a 10:00
+        10:00:00 prepare b 10:00
+        10:00:00 ERROR error a 10:00 exec: no such command
+        10:00:10 reset done
+        10:00:10 WARN reset a
+        10:00:10 reset done
+        10:00:10 WARN reset b
+        10:00:20 release b 10:00
+        10:00:21 exited b 10:00 0
+        10:01:00 prepare a 10:01
+        10:01:00 release a 10:01
+        10:01:01 exited a 10:01 0
+        10:01:10 state b: last 10:00 executed=0, active 0, history executed 0
+        10:02:00 prepare a 10:02
+        10:02:00 release a 10:02
+        10:02:01 exited a 10:02 0
+        10:02:10 stopping wait 0
+        10:02:10 stop",
     );
 }
 
@@ -256,9 +302,9 @@ fn around_before_nominal() {
         09:45:00 crash
         09:50:00 start
         11:00:00 state a",
-        "09:40:44 prepare a 10:00
-        09:40:44 release a 10:00
-        09:40:45 exited a 10:00 0
+        "09:40:39 prepare a 10:00
+        09:40:39 release a 10:00
+        09:40:40 exited a 10:00 0
         11:00:00 state a: last 10:00 executed=0, active 0, history executed 0",
     );
 }

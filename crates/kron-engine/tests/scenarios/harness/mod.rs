@@ -178,6 +178,11 @@ impl World {
         assert!(self.engine.is_none(), "it runs already");
         self.is_ready = false;
         self.stopped = false;
+        // The store's part: whoever is not configured at a start is gone.
+        for (identity, known) in &mut self.store.roster {
+            let name = identity.as_str().rsplit(':').next().unwrap_or_default();
+            known.gone |= !self.entries.contains_key(name);
+        }
         self.engine = Some(Engine::new(self.settings, Zones::bundled(), self.moment()));
         self.reload();
     }
