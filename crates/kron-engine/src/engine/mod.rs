@@ -189,7 +189,7 @@ impl Engine {
             }
         }
         self.let_next_in(moment, effects);
-        self.prepare_more(moment, effects);
+        self.visit_due(moment, effects);
     }
 
     /// Takes back every start that is not recorded yet, to be judged again.
@@ -215,6 +215,11 @@ impl Engine {
         if self.stopping.is_some() {
             return;
         }
+        self.visit_due(moment, effects);
+    }
+
+    /// Looks at every job whose time has come.
+    fn visit_due(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
         loop {
             let jobs = &self.jobs;
             let is_live = |job, ticket| is_live(jobs, job, ticket);
