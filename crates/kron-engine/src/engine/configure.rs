@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
 use core::time::Duration;
-use kron_core::{DefinitionHash, Identity, Ledger, Outcome};
+use kron_core::{DefinitionHash, Identity, Job, Ledger, Outcome, PeriodId, UtcInstant};
 use kron_tab::Entry;
 
 impl Engine {
@@ -220,12 +220,12 @@ impl Engine {
         }
     }
 
-    /// Forgets the marks of a job, so that a mark in the future no longer holds
-    /// it. Nothing due before now runs.
+    /// Forgets the marks of a job that lie in the future, so that they no longer
+    /// hold it. Nothing due before now runs.
     pub(super) fn reset(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) {
         self.pending.after.push(After::ResetDone);
         let Some(job) = self.job_mut(key) else { return };
-        job.ledger = Ledger::first_sight(job.job(), moment.now);
+        job.ledger = forget_future(&job.ledger, job.job(), moment.now);
         job.attentive_since = moment.now;
         let line = report::reset(job);
         let seen = RosterLine::Seen {
@@ -238,6 +238,16 @@ impl Engine {
         self.mark_dirty(key);
         self.visit(key, moment, effects);
     }
+}
+
+/// A ledger without marks beyond now. Those up to now stay: another definition
+/// could choose a later time for a period that has run.
+fn forget_future(ledger: &Ledger, job: &Job, now: UtcInstant) -> Ledger {
+    let today = job.prev_period(now.floor());
+    let through = ledger.handled_through().min(today);
+    let has_begun = |period: &PeriodId| job.window().of(*period).start() <= now;
+    let ahead = ledger.handled_ahead().iter().copied().filter(has_begun).collect();
+    Ledger::restore(through, ahead, Some(now), Some(DefinitionHash::of(job)))
 }
 
 /// What a new configuration means for a job.
