@@ -10,7 +10,7 @@ pub mod script;
 pub mod store;
 
 use core::time::Duration;
-use kron_core::{PeriodId, UtcInstant, UtcSecond, Zones};
+use kron_core::{Concurrency, PeriodId, UtcInstant, UtcSecond, Zones};
 use kron_engine::Engine;
 use kron_engine::commit::Batch;
 use kron_engine::event::{
@@ -18,7 +18,7 @@ use kron_engine::event::{
 };
 use kron_engine::kept::Process;
 use kron_engine::line::{Level, Line};
-use kron_engine::settings::Settings;
+use kron_engine::settings::{PREPARING, Settings};
 use laws::Laws;
 use process::{Behaviour, FalseProcess};
 use std::collections::BTreeMap;
@@ -449,7 +449,17 @@ impl World {
         let Preparation { run, job, period, chosen } = preparation;
         let entry = self.engine().entry(job).expect("an entry");
         let (identity, job) = (entry.job.identity().to_string(), entry.name.to_string());
+        let policy = *entry.job.policy();
         self.laws.prepare(&identity, period, chosen.instant(), self.wall);
+        if self.settings.preparing == PREPARING && policy.concurrency != Concurrency::Replace {
+            // Prepared at the moment it was judged.
+            assert!(self.wall < policy.expiry(chosen), "{identity} {period} is late");
+        }
+        if policy.concurrency != Concurrency::Allow {
+            let is_alive = |p: &&FalseProcess| p.is_released && p.ended.is_none();
+            let mut alive = self.processes.values().filter(is_alive);
+            assert!(!alive.any(|p| p.identity == identity), "{identity} {period} overlaps");
+        }
         let behaviour = self.behaviours.get(&job).cloned().unwrap_or_default();
         self.runs.insert(run, RunInfo { identity, job, period, chosen, pid: None });
         let what = self.about(run);
@@ -467,6 +477,7 @@ impl World {
             self.processes.insert(
                 pid,
                 FalseProcess {
+                    identity: self.runs[&run].identity.clone(),
                     behaviour,
                     is_released: false,
                     ended: None,

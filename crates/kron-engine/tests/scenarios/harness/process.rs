@@ -62,6 +62,7 @@ impl Behaviour {
 /// A process and its group.
 #[derive(Clone, Debug)]
 pub struct FalseProcess {
+    pub identity: String,
     pub behaviour: Behaviour,
     pub is_released: bool,
     /// How the leader ended.
