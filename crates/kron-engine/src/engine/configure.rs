@@ -243,8 +243,10 @@ impl Engine {
 /// A ledger without marks beyond now. Those up to now stay: another definition
 /// could choose a later time for a period that has run.
 fn forget_future(ledger: &Ledger, job: &Job, now: UtcInstant) -> Ledger {
-    let today = job.prev_period(now.floor());
-    let through = ledger.handled_through().min(today);
+    let second = now.floor().unix_seconds().rem_euclid(60);
+    let minute = now.saturating_sub(Duration::from_secs(second as u64)).floor();
+    // Not the last period before now: marks of earlier definitions count as well.
+    let through = ledger.handled_through().min(PeriodId::new(minute).ok());
     let has_begun = |period: &PeriodId| job.window().of(*period).start() <= now;
     let ahead = ledger.handled_ahead().iter().copied().filter(has_begun).collect();
     Ledger::restore(through, ahead, Some(now), Some(DefinitionHash::of(job)))
