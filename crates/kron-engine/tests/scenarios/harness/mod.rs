@@ -104,7 +104,8 @@ pub struct World {
     runs: BTreeMap<RunId, RunInfo>,
     todo: Vec<(Duration, Todo)>,
     in_flight: Option<Box<Batch>>,
-    is_ready: bool,
+    /// Jobs that must be durable before the daemon is ready.
+    not_ready: Vec<String>,
 }
 
 impl World {
@@ -133,7 +134,7 @@ impl World {
             runs: BTreeMap::new(),
             todo: Vec::new(),
             in_flight: None,
-            is_ready: false,
+            not_ready: Vec::new(),
         }
     }
 
@@ -176,7 +177,7 @@ impl World {
 
     pub fn start(&mut self) {
         assert!(self.engine.is_none(), "it runs already");
-        self.is_ready = false;
+        self.not_ready = self.entries.keys().cloned().collect();
         self.stopped = false;
         // The store's part: whoever is not configured at a start is gone.
         for (identity, known) in &mut self.store.roster {
@@ -421,13 +422,10 @@ impl World {
                 self.runs.remove(&run).expect("a run is forgotten once");
             }
             Effect::Reloaded => {
-                if !std::mem::replace(&mut self.is_ready, true) {
-                    for entry in self.entries.keys() {
-                        let identity = format!("{PATH}:{entry}");
-                        let is_known =
-                            self.store.roster.keys().any(|known| known.as_str() == identity);
-                        assert!(is_known, "{identity} is not durable before the daemon is ready");
-                    }
+                for entry in std::mem::take(&mut self.not_ready) {
+                    let identity = format!("{PATH}:{entry}");
+                    let is_known = self.store.roster.keys().any(|id| id.as_str() == identity);
+                    assert!(is_known, "{identity} is not durable before the daemon is ready");
                 }
             }
             Effect::ResetDone => self.say("reset done"),
@@ -495,7 +493,7 @@ impl World {
         self.laws.release(&info.identity, info.period);
         let file = self.store.files.iter().find(|(known, _)| known.as_str() == info.identity);
         let (_, kept) = file.expect("released before anything is durable");
-        assert!(kept.ledger.is_marked(info.period), "released before it is durable");
+        assert!(kept.ledger.is_marked(info.period), "released before it is durable: {} {kept:?}", info.period);
         let active = kept.active.iter().find(|active| active.process.pid == pid);
         assert_eq!(active.expect("active").period, info.period);
         let what = self.about(run);
