@@ -145,19 +145,26 @@ impl Engine {
         }
         if !was_retired {
             self.pending.roster.push(RosterLine::Gone(identity));
+            self.leaving.push(key);
         }
-        self.remove_if_over(key);
         !was_retired
     }
 
-    /// Forgets a job that is no longer configured once nothing of it is left.
-    pub(super) fn remove_if_over(&mut self, key: JobKey) {
-        let over = self
-            .job(key)
-            .is_some_and(|job| job.is_retired && job.runs().is_empty() && !job.is_dirty);
-        if over {
-            self.jobs[key.0 as usize] = None;
-            self.free.push(key);
+    /// Forgets jobs that are no longer configured once everything about them is
+    /// durable. Before that, the store would not know them as they are if they came
+    /// back.
+    pub(super) fn let_go(&mut self) {
+        if !self.pending.roster.is_empty() {
+            return;
+        }
+        for key in mem::take(&mut self.leaving) {
+            let Some(job) = self.job(key).filter(|job| job.is_retired) else { continue };
+            if job.runs().is_empty() && !job.is_dirty {
+                self.jobs[key.0 as usize] = None;
+                self.free.push(key);
+            } else {
+                self.leaving.push(key);
+            }
         }
     }
 

@@ -35,6 +35,8 @@ pub struct Engine {
     zones: Zones,
     jobs: Vec<Option<Tracked>>,
     free: Vec<JobKey>,
+    /// Jobs no longer configured of which something is left.
+    leaving: Vec<JobKey>,
     /// Configured jobs in the order of their identities.
     index: Vec<JobKey>,
     queue: Queue,
@@ -93,6 +95,7 @@ impl Engine {
             zones,
             jobs: Vec::new(),
             free: Vec::new(),
+            leaving: Vec::new(),
             index: Vec::new(),
             queue: Queue::default(),
             runs: BTreeMap::new(),
