@@ -191,7 +191,10 @@ fn laws_hold_whatever_happens() {
         let result = catch_unwind(AssertUnwindSafe(|| play(seed, &mut world)));
         if result.is_err() {
             let from = world.log.len().saturating_sub(40);
-            panic!("seed {seed} (KRON_SEED={seed} plays it alone)\n  {}", world.log[from..].join("\n  "));
+            panic!(
+                "seed {seed} (KRON_SEED={seed} plays it alone)\n  {}",
+                world.log[from..].join("\n  ")
+            );
         }
     }
 }

@@ -340,7 +340,11 @@ impl World {
                 if let Some(info) = self.runs.get_mut(&run) {
                     info.pid = Some(pid);
                 }
+                let dies = self.processes.get(&pid).is_some_and(|p| p.behaviour.dies_at_gate);
                 self.send(Event::Prepared { run, process: process(pid), user: None });
+                if dies && self.engine.is_some() {
+                    self.todo.insert(0, (self.uptime, Todo::Exit(pid)));
+                }
             }
             Todo::Fail(run, is_transient) => {
                 let message = if is_transient { "try again" } else { "no such command" };
@@ -493,7 +497,11 @@ impl World {
         self.laws.release(&info.identity, info.period);
         let file = self.store.files.iter().find(|(known, _)| known.as_str() == info.identity);
         let (_, kept) = file.expect("released before anything is durable");
-        assert!(kept.ledger.is_marked(info.period), "released before it is durable: {} {kept:?}", info.period);
+        assert!(
+            kept.ledger.is_marked(info.period),
+            "released before it is durable: {} {kept:?}",
+            info.period
+        );
         let active = kept.active.iter().find(|active| active.process.pid == pid);
         assert_eq!(active.expect("active").period, info.period);
         let what = self.about(run);
@@ -588,7 +596,11 @@ fn tell(line: &Line) -> Option<String> {
         }
         "exited" => {
             let reason = line.get("reason").map_or(String::new(), |why| format!(" {why}"));
-            return Some(format!("exited {} {}{reason}", of(), line.get("exit_code").unwrap_or("?")));
+            return Some(format!(
+                "exited {} {}{reason}",
+                of(),
+                line.get("exit_code").unwrap_or("?")
+            ));
         }
         "error" if line.get("period_id").is_some() => {
             format!("error {} {}: {}", of(), get("operation"), get("message"))
@@ -622,7 +634,8 @@ fn describe(batch: &Batch) -> String {
             format!("{} {}{code}", brief_period(&last.period.to_string()), last.outcome)
         });
         let active = snapshot.kept.active.len();
-        words.push(format!("{name}[{last}, active {active}, history +{}]", snapshot.finished.len()));
+        words
+            .push(format!("{name}[{last}, active {active}, history +{}]", snapshot.finished.len()));
     }
     use kron_engine::commit::RosterLine;
     let name = |identity: &kron_core::Identity| {
