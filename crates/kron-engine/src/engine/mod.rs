@@ -289,6 +289,10 @@ impl Engine {
             // marks were reset, or the clock went back to before it.
             let is_due = |period| agenda.due.iter().any(|decision| decision.period() == period);
             busy.blocked.retain(|blocked| is_due(blocked.period));
+            if busy.runs.is_empty() {
+                // There is nothing to wait for.
+                busy.replacing.clear();
+            }
         }
         let busy = busy.as_deref();
         let mut verdicts: Vec<(Fate, SeedHash)> = Vec::new();

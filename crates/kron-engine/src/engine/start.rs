@@ -132,6 +132,8 @@ impl Engine {
         effects.push(Effect::Log(report::unprepared(job, &run, failure, &retry)));
         let obstacle = format!("{}: {}", failure.operation, failure.message);
         self.block(run.job, run.period, &obstacle, retry_at, moment.now);
+        // It was to be replaced itself, and is not there.
+        self.replace_next(run.job, moment, effects);
         self.visit(run.job, moment, effects);
         self.let_next_in(moment, effects);
         self.prepare_more(moment, effects);
