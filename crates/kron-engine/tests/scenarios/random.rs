@@ -182,7 +182,13 @@ fn calm(world: &mut World, is_restarted: bool) {
             if due > from && due < to {
                 let name = (job.identity().to_string(), period.to_string());
                 let has_outcome = world.laws.outcomes().contains_key(&name);
-                assert!(has_outcome || is_under_way(world, key, period), "{name:?} is lost");
+                let is_fine = has_outcome || is_under_way(world, key, period);
+                assert!(
+                    is_fine,
+                    "{name:?} is lost: {:?} {:?}",
+                    world.engine().standing(key, period),
+                    world.engine().view(key, now)
+                );
             }
         }
     }

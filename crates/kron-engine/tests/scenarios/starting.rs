@@ -291,6 +291,30 @@ fn death_at_the_gate() {
     }
 }
 
+/// What found no room is not active: it is in nobody's way.
+#[test]
+fn no_room_is_not_active() {
+    check(
+        "09:58:30
+        job a * 10 * * * @win(after,0s) @policy(deadline=5m)
+        job b 59 9 * * * @win(after,0s)
+        proc b run=150s
+        set max-running=1
+        start
+        09:59:50 stall 70s
+        10:01:40 stop wait",
+        "09:59:00 prepare b 09:59
+        09:59:00 release b 09:59
+        10:01:30 prepare a 10:00
+        10:01:30 exited b 09:59 0
+        10:01:30 outcome a 10:01 skipped
+        10:01:30 release a 10:00
+        10:01:31 exited a 10:00 0
+        10:01:40 stopping wait 0
+        10:01:40 stop",
+    );
+}
+
 /// One batch at a time; what comes up meanwhile goes into the next one together;
 /// nothing is released before its batch is durable.
 #[test]
