@@ -2,3 +2,9 @@
 //! whatever crashes.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod clock;
+pub mod control;
+pub mod metrics;
+pub mod notify;
+pub mod poll;
