@@ -2,14 +2,14 @@
 
 use super::Engine;
 use crate::event::{JobKey, RunId};
-use crate::job::Blocked;
+use crate::job::{Blocked, Tracked};
 use crate::kept::Last;
 use crate::run::{Phase, Run};
 use crate::tally::Tally;
 use crate::view::{BlockedView, Gauges, JobView, LastView, NextView, RunningView, Standing};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use kron_core::{PeriodId, Record, UtcInstant};
+use kron_core::{Identity, PeriodId, Record, UtcInstant, UtcSecond};
 use kron_tab::Entry;
 
 impl Engine {
@@ -97,6 +97,19 @@ impl Engine {
         } else {
             Standing::Waiting
         })
+    }
+
+    /// What a run is of: entry, period and chosen time.
+    #[must_use]
+    pub fn run(&self, run: RunId) -> Option<(&Entry, PeriodId, UtcSecond)> {
+        let run = self.runs.get(&run)?;
+        Some((&self.job(run.job)?.entry, run.period, run.chosen))
+    }
+
+    /// The identities that are tracked, those of jobs no longer configured but
+    /// still running included.
+    pub fn identities(&self) -> impl Iterator<Item = &Identity> {
+        self.jobs.iter().flatten().map(Tracked::identity)
     }
 
     /// The record of a decision.
