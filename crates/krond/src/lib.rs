@@ -1,4 +1,7 @@
 //! `krond`: the host daemon. Starts each period's command at most once,
 //! whatever crashes.
 
+#![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod exec;
