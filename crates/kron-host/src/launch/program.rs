@@ -63,6 +63,9 @@ fn search(
             None => Err(NoProgram::NotFound(word.into())),
         };
     }
+    if word.is_empty() {
+        return Err(NoProgram::NotFound(word.into()));
+    }
     let mut refused = None;
     for directory in std::env::split_paths(path).filter(|path| !path.as_os_str().is_empty()) {
         let file = directory.join(word);

@@ -88,6 +88,12 @@ impl Order {
         let (stdout, stderr) = (Target::Inherit, Target::Inherit);
         Self { run, stdout, stderr, tag: tag.into(), plan: Box::new(plan) }
     }
+
+    /// The same with its output elsewhere.
+    #[must_use]
+    pub fn output(self, stdout: Target, stderr: Target) -> Self {
+        Self { stdout, stderr, ..self }
+    }
 }
 
 impl fmt::Debug for Order {

@@ -7,8 +7,9 @@
 use super::wire::{self, GO};
 use kron_host::launch::{self, LaunchError, Step};
 use nix::errno::Errno;
+use rustix::net::{SendFlags, send};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 /// Exit code of a process that was never released.
 const NOT_RELEASED: u8 = 125;
@@ -23,24 +24,30 @@ pub(super) fn run() -> u8 {
         Ok(None) => return NOT_RELEASED,
         Err(error) => {
             let errno = error.raw_os_error().map_or(Errno::EBADMSG, Errno::from_raw);
-            return fail(&mut gate, LaunchError { step: Step::Plan, errno });
+            return fail(&gate, LaunchError { step: Step::Plan, errno });
         }
     };
     let prepared = match plan.prepare() {
         Ok(prepared) => prepared,
-        Err(error) => return fail(&mut gate, error),
+        Err(error) => return fail(&gate, error),
     };
-    if gate.write_all(&wire::report(Ok(()))).is_err() || !wait(&mut gate) {
+    if tell(&gate, Ok(())).is_err() || !wait(&mut gate) {
         return NOT_RELEASED;
     }
     let error = prepared.execute();
-    fail(&mut gate, error)
+    fail(&gate, error)
 }
 
-fn fail(gate: &mut File, error: LaunchError) -> u8 {
-    // A daemon that has gone need not know.
-    let _ = gate.write_all(&wire::report(Err(error)));
+fn fail(gate: &File, error: LaunchError) -> u8 {
+    // A daemon that has gone, or does not listen any more, need not know.
+    let _ = tell(gate, Err(error));
     error.exit_code()
+}
+
+/// Reports. Signals are default by now, so nobody at the other end would end
+/// this process, and hide its exit code.
+fn tell(gate: &File, result: Result<(), LaunchError>) -> Result<usize, rustix::io::Errno> {
+    send(gate, &wire::report(result), SendFlags::NOSIGNAL)
 }
 
 /// Waits for the one byte; whether it came.

@@ -61,9 +61,9 @@ pub fn shell(text: &str) -> Plan {
 /// The plan of an entry with these fields, as the daemon makes it.
 pub fn entry(fields: &str) -> Plan {
     let text = format!("0 0 * * * name=a {fields}\n");
-    let tab = kron_tab::Tab::parse(&text, &mut kron_core::Zones::bundled());
-    let entry = tab.entries().next().unwrap_or_else(|| panic!("{text}: {tab:?}"));
-    Plan::of(entry, Daemon::here()).unwrap()
+    let tab = kron_tab::read("/t.kron", text.as_bytes(), &mut kron_core::Zones::bundled());
+    assert!(tab.problems.is_empty(), "{text}: {tab:?}");
+    Plan::of(&tab.entries[0], Daemon::here()).unwrap()
 }
 
 /// A launcher, and a directory that everybody may write to.
@@ -91,6 +91,23 @@ impl Host {
         Self { launcher: Launcher::new(options).unwrap(), place }
     }
 
+    /// A daemon that is called by a script, which ends with `exec "$KROND" "$@"`
+    /// or does something else.
+    pub fn through(script: &str) -> Self {
+        let mut file = PathBuf::new();
+        let host = Self::with(|options| {
+            file = options.journal.with_file_name("daemon");
+            options.program.clone_from(&file);
+        });
+        let krond = host.at("krond");
+        fs::copy(env!("CARGO_BIN_EXE_krond"), &krond).unwrap();
+        set_mode(&krond, 0o755);
+        let text = format!("#!/bin/sh\nKROND={}\n{script}\n", krond.display());
+        fs::write(&file, text).unwrap();
+        set_mode(&file, 0o755);
+        host
+    }
+
     pub fn at(&self, name: &str) -> PathBuf {
         self.place.path().join(name)
     }
@@ -107,7 +124,8 @@ impl Host {
     #[track_caller]
     pub fn try_prepare(&self, order: Order) -> Result<Prepared, Refusal> {
         self.launcher.prepare(order);
-        let mut results = wait_for("result", || Some(self.launcher.results()).filter(|r| !r.is_empty()));
+        let mut results =
+            wait_for("result", || Some(self.launcher.results()).filter(|r| !r.is_empty()));
         assert_eq!(results.len(), 1);
         results.remove(0).result
     }
@@ -131,9 +149,7 @@ impl Host {
     pub fn run(&self, plan: Plan) -> (Exit, String) {
         let _ = fs::remove_file(self.at("output"));
         let target = Target::File(self.path("output"));
-        let mut order = order(plan);
-        (order.stdout, order.stderr) = (target.clone(), target);
-        let exit = self.run_order(order);
+        let exit = self.run_order(order(plan).output(target.clone(), target));
         (exit, String::from_utf8_lossy(&fs::read(self.at("output")).unwrap()).into_owned())
     }
 
