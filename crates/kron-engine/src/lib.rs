@@ -12,5 +12,8 @@
 extern crate alloc;
 
 pub mod commit;
+mod json;
 pub mod kept;
 pub mod line;
+pub mod roster;
+pub mod state;
