@@ -77,8 +77,11 @@ impl Problem {
     #[must_use]
     pub const fn category(&self) -> &'static str {
         match self.reason {
+            // Too much to be read is unreadable, whatever it would have meant.
+            Reason::State(StateError::TooLarge { .. })
+            | Reason::Failed { .. }
+            | Reason::Unsafe { .. } => "PersistenceError",
             Reason::State(_) => "IncompatibleStateError",
-            Reason::Failed { .. } | Reason::Unsafe { .. } => "PersistenceError",
         }
     }
 }
