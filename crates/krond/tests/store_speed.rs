@@ -1,0 +1,62 @@
+//! How long the store takes; run with
+//! `cargo test -p krond --release --test store_speed -- --ignored --nocapture`.
+//! The directory is in `TMPDIR`, so point that to the disk in question.
+
+mod support;
+
+use kron_engine::commit::Batch;
+use std::time::Instant;
+use support::{Place, batch, identity, now, seen};
+
+#[test]
+#[ignore = "measures, and asserts little"]
+fn commits() {
+    for files in [1, 10, 100, 1000] {
+        for writers in [1, 8, 16, 32, 64] {
+            let place = Place::new();
+            let store = place.options(|options| options.writers = writers);
+            let mut times = Vec::new();
+            for number in 0..if files < 100 { 20 } else { 4 } {
+                let batch = batch(files, number);
+                let start = Instant::now();
+                store.commit(&batch).unwrap();
+                times.push(start.elapsed());
+            }
+            times.remove(0);
+            times.sort();
+            let (median, worst) = (times[times.len() / 2], times.last().unwrap());
+            println!("{files:5} files {writers:2} writers: {median:?}, at most {worst:?}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "measures, and asserts little"]
+fn a_hundred_thousand_jobs() {
+    let place = Place::new();
+    let store = place.open();
+    let all: Vec<_> = (0..100_000).map(identity).collect();
+    let new = Batch { jobs: vec![], roster: (0..100_000).map(seen).collect() };
+    let time = |what: &str, work: &mut dyn FnMut()| {
+        let start = Instant::now();
+        work();
+        println!("{what}: {:?}", start.elapsed());
+    };
+    time("look up, nothing known", &mut || drop(store.load(&all, now()).unwrap()));
+    time("commit as seen", &mut || drop(store.commit(&new).unwrap()));
+    time("look up, all in the roster", &mut || drop(store.load(&all, now()).unwrap()));
+    drop(store);
+    let mut store = None;
+    time("open", &mut || store = Some(place.open()));
+    let store = store.unwrap();
+    time("look up after opening", &mut || drop(store.load(&all, now()).unwrap()));
+    for start in (0..100_000).step_by(10_000) {
+        let jobs = (start..start + 10_000).map(|job| support::snapshot(job, 0)).collect();
+        let files = Batch { jobs, roster: vec![] };
+        time("commit 10,000 files", &mut || drop(store.commit(&files).unwrap()));
+    }
+    time("look up, all with files unknown to the roster", &mut || {
+        drop(store.load(&all, now()).unwrap())
+    });
+    time("look up, all with files", &mut || drop(store.load(&all, now()).unwrap()));
+}
