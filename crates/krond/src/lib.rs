@@ -2,3 +2,5 @@
 //! whatever crashes.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod log;
