@@ -3,4 +3,5 @@
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod greeting;
 pub mod log;
