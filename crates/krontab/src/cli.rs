@@ -5,6 +5,7 @@
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+pub use kron_term::choice::{Colour, Format};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -51,28 +52,6 @@ pub struct Cli {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub color: Colour,
-}
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Colour {
-    /// On a terminal, unless `NO_COLOR` is set
-    #[default]
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-/// Text for people, or JSON for programs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    #[default]
-    Text,
-    /// For programs; stable
-    Json,
 }
 
 /// How a list of runs is printed.

@@ -4,12 +4,12 @@
 //! passes on signals, and ends it when its timeout is over.
 
 use crate::cli::Run;
-use crate::failure::{FATAL, Failure, INVALID, USER, note, plain};
 use crate::jobs;
 use kron_core::Zones;
 use kron_core::time::duration::Pretty;
 use kron_host::launch::{self, Daemon, Plan, PlanError};
 use kron_tab::{Entry, Output};
+use kron_term::failure::{FATAL, Failure, INVALID, USER, note, plain};
 use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::unistd::Pid;
 use std::fs::File;
