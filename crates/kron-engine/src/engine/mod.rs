@@ -208,8 +208,10 @@ impl Engine {
         // Starts of this very visit count as active for those behind them.
         let mut active: Vec<PeriodId> = runs.map(|run| run.period).collect();
         let since = self.attention.since().max(job.attentive_since);
-        let Tracked { entry, ledger, busy, .. } = job;
+        let Tracked { entry, ledger, busy, planned, .. } = job;
         let busy = busy.as_deref();
+        // Judged without ever having been planned: they came due unattended.
+        let mut unplanned: Vec<PeriodId> = Vec::new();
         let agenda = agenda(&entry.job, ledger, since, now);
         ledger.supersede(&entry.job, &agenda.superseded, now);
         let mut verdicts: Vec<(Fate, SeedHash)> = Vec::new();
@@ -234,11 +236,14 @@ impl Engine {
                 }
             };
             verdicts.push((fate, *decision.seed_hash()));
+            if blocked.is_none() && *planned != Some(decision.period()) {
+                unplanned.push(decision.period());
+            }
         }
         let due = agenda.next.as_ref().map(Decision::due);
         let planned = agenda.next.as_ref().map(Decision::period);
         let superseded = agenda.superseded;
-        if let Some(period) = planned.filter(|_| planned != job.planned) {
+        for period in unplanned.into_iter().chain(planned.filter(|_| planned != job.planned)) {
             let line = report::decision(job, &job.entry.job.decide(period), &self.zones);
             effects.push(Effect::Log(line));
         }
