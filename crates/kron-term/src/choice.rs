@@ -1,6 +1,21 @@
-//! What a person may choose about output, on any of Kron's command lines.
+//! What all of Kron's command lines have in common: version, looks, choices.
 
 use clap::ValueEnum;
+use clap::builder::styling::{AnsiColor, Styles};
+use std::sync::LazyLock;
+
+/// Version, with the release of the time zone database that decides.
+pub static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let zones = kron_core::Zones::bundled();
+    format!("{} (tzdb {}, {})", env!("CARGO_PKG_VERSION"), zones.version(), kron_core::ALGORITHM)
+});
+
+/// How help looks.
+pub const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -30,6 +30,18 @@ impl Failure {
         Self { code, message: message.into(), hint: None }
     }
 
+    /// What went wrong.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// A failure whose reason has been printed.
     #[must_use]
     pub const fn reported(code: u8) -> Self {

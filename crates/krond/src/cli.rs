@@ -1,10 +1,13 @@
 //! The command line: names that stay, and help with examples.
 
+// Doc comments here become the text of `--help`.
+#![allow(missing_docs)]
+
 use crate::log::{LogFormat, LogLevel};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use kron_core::time::duration;
 use kron_engine::event::Shutdown;
-use kron_term::choice::{Colour, Format};
+use kron_term::choice::{Colour, Format, STYLES, VERSION};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +18,7 @@ use std::time::Duration;
 /// it starts, and only then starts it: whatever crashes, no period runs twice.
 /// As root it is the system's daemon; as anybody else it is your own.
 #[derive(Debug, Parser)]
-#[command(name = "krond", version = version(), max_term_width = 100, after_help = "\
+#[command(name = "krond", version = VERSION.as_str(), styles = STYLES, arg_required_else_help = true, after_help = "\
 Exit codes:
   0  success
   1  a mistake of the caller, no such job, or no daemon is running
@@ -40,15 +43,6 @@ pub struct Cli {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub color: Colour,
-}
-
-fn version() -> String {
-    format!(
-        "{} (algorithm {}, tzdb {})",
-        env!("CARGO_PKG_VERSION"),
-        kron_core::ALGORITHM,
-        kron_core::Zones::bundled().version()
-    )
 }
 
 /// The commands.

@@ -86,7 +86,11 @@ pub fn page(tally: &Tally, gauges: &Gauges, commits: &Commits, started_at: UtcIn
     page.gauge("kron_running", "Executions that are active.", gauges.running as u64);
     let seconds = |at: UtcInstant| format!("{}.{:09}", at.unix_seconds(), at.subsec_nanos());
     if let Some(next) = gauges.next {
-        page.gauge("kron_next_wake_timestamp_seconds", "When something is due next.", seconds(next));
+        page.gauge(
+            "kron_next_wake_timestamp_seconds",
+            "When something is due next.",
+            seconds(next),
+        );
     }
     page.gauge("kron_start_timestamp_seconds", "When the daemon started.", seconds(started_at));
     page.0
@@ -114,14 +118,7 @@ impl Page {
         self.value(name, "", value);
     }
 
-    fn histogram(
-        &mut self,
-        name: &str,
-        help: &str,
-        ends: &[u64],
-        counts: &[u64],
-        sum: Duration,
-    ) {
+    fn histogram(&mut self, name: &str, help: &str, ends: &[u64], counts: &[u64], sum: Duration) {
         self.head(name, "histogram", help);
         let mut total = 0;
         for (end, count) in ends.iter().zip(counts) {

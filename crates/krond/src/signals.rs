@@ -29,8 +29,9 @@ impl Signals {
     /// # Errors
     /// When the system refuses.
     pub fn new() -> io::Result<Self> {
-        let signals: SigSet =
-            [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGUSR2].into_iter().collect();
+        let signals: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGUSR2]
+            .into_iter()
+            .collect();
         signals.thread_block()?;
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         Ok(Self { descriptor: SignalFd::with_flags(&signals, flags)? })
@@ -40,7 +41,8 @@ impl Signals {
     pub fn take(&self) -> Vec<Asked> {
         let mut asked = Vec::new();
         while let Ok(Some(signal)) = self.descriptor.read_signal() {
-            let signal = i32::try_from(signal.ssi_signo).ok().and_then(|n| Signal::try_from(n).ok());
+            let signal =
+                i32::try_from(signal.ssi_signo).ok().and_then(|n| Signal::try_from(n).ok());
             asked.extend(match signal {
                 Some(Signal::SIGHUP) => Some(Asked::Reload),
                 Some(Signal::SIGUSR2) => Some(Asked::Clock),

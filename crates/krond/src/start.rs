@@ -98,7 +98,8 @@ struct Prepared {
 }
 
 fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepared, Failure> {
-    let system = |operation: &'static str| move |error: io::Error| Failure::system(operation, &error);
+    let system =
+        |operation: &'static str| move |error: io::Error| Failure::system(operation, &error);
     if let Some(point) = &arguments.crash_at {
         crash::choose(point);
     }
@@ -109,7 +110,10 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
             Line::new(Level::Error, "error")
                 .with("error_type", "ConfigurationError")
                 .with("operation", "find the state directory")
-                .with("message", "no home directory, so no state directory is known: name one by --state-dir"),
+                .with(
+                    "message",
+                    "no home directory, so no state directory is known: name one by --state-dir",
+                ),
         ],
         shown: None,
     })?;
@@ -135,8 +139,8 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     for line in failure_line::configuration(&report) {
         log.write(clock.moment().now, &line);
     }
-    let (jobs, lines) = daemon::enrol(entries, &store, &BTreeSet::new(), clock.moment().now)
-        .map_err(refused)?;
+    let (jobs, lines) =
+        daemon::enrol(entries, &store, &BTreeSet::new(), clock.moment().now).map_err(refused)?;
     for line in lines {
         log.write(clock.moment().now, &line);
     }

@@ -126,7 +126,13 @@ impl Engine {
         self.end_runs(key, Why::Replaced, moment, effects);
     }
 
-    pub(super) fn end_runs(&mut self, key: JobKey, why: Why, moment: Moment, effects: &mut Vec<Effect>) {
+    pub(super) fn end_runs(
+        &mut self,
+        key: JobKey,
+        why: Why,
+        moment: Moment,
+        effects: &mut Vec<Effect>,
+    ) {
         let Some(job) = self.job(key) else { return };
         for id in job.runs().to_vec() {
             let Some(run) = self.runs.get_mut(&id) else { continue };
@@ -143,7 +149,13 @@ impl Engine {
         }
     }
 
-    pub(super) fn exited(&mut self, id: RunId, exit: Exit, moment: Moment, effects: &mut Vec<Effect>) {
+    pub(super) fn exited(
+        &mut self,
+        id: RunId,
+        exit: Exit,
+        moment: Moment,
+        effects: &mut Vec<Effect>,
+    ) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         let Phase::Running(begun) = &run.phase else {
             return self.died_early(id, exit, moment, effects);
@@ -216,11 +228,8 @@ impl Engine {
             started_at: Some(begun.started_at),
             seed_hash: run.seed_hash,
         });
-        let replacing = if ready && !busy.replacing.is_empty() {
-            Some(busy.replacing.remove(0))
-        } else {
-            None
-        };
+        let replacing =
+            if ready && !busy.replacing.is_empty() { Some(busy.replacing.remove(0)) } else { None };
         if let Some(last) = &mut job.last
             && last.period == run.period
         {

@@ -28,9 +28,8 @@ impl Engine {
     #[must_use]
     pub fn find(&self, word: &str) -> Vec<JobKey> {
         let is_meant = |key: &JobKey| {
-            self.job(*key).is_some_and(|job| {
-                &*job.entry.name == word || job.identity().as_str() == word
-            })
+            self.job(*key)
+                .is_some_and(|job| &*job.entry.name == word || job.identity().as_str() == word)
         };
         self.index.iter().copied().filter(is_meant).collect()
     }
@@ -136,9 +135,8 @@ impl Engine {
     /// Numbers about the whole.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
-        let is_running = |run: &&Run| {
-            matches!(run.phase, Phase::Running(_) | Phase::Leaderless(..))
-        };
+        let is_running =
+            |run: &&Run| matches!(run.phase, Phase::Running(_) | Phase::Leaderless(..));
         Gauges {
             jobs: self.index.len(),
             queued: self.queue.len(),

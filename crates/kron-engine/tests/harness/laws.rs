@@ -43,9 +43,8 @@ impl Laws {
 
     pub fn line(&mut self, line: &Line, zones: &mut Zones) {
         let get = |key: &str| line.get(key).map(Cow::Borrowed);
-        let text = |key: &str| {
-            line.get(key).unwrap_or_else(|| panic!("no `{key}`: {line:?}")).to_string()
-        };
+        let text =
+            |key: &str| line.get(key).unwrap_or_else(|| panic!("no `{key}`: {line:?}")).to_string();
         let known = |key: &str| line.get(key).is_some();
         match line.event {
             "decision" => {
@@ -62,8 +61,7 @@ impl Laws {
                 assert_eq!(known("reason"), outcome != "executed", "{line:?}");
                 assert!(known("seed_hash") && known("job"), "{line:?}");
                 assert!(!known("error_type"), "an outcome is no error: {line:?}");
-                let level =
-                    if outcome == "unschedulable" { Level::Warn } else { Level::Info };
+                let level = if outcome == "unschedulable" { Level::Warn } else { Level::Info };
                 assert_eq!(line.level, level, "{line:?}");
                 let decided = self.decided.get(&key).unwrap_or_else(|| {
                     panic!("an outcome without a decision: {line:?}");

@@ -573,7 +573,11 @@ fn tell(line: &Line) -> Option<String> {
         }
         "exited" => {
             let reason = line.get("reason").map_or(String::new(), |why| format!(" {why}"));
-            return Some(format!("exited {} {}{reason}", of(), line.get("exit_code").unwrap_or("?")));
+            return Some(format!(
+                "exited {} {}{reason}",
+                of(),
+                line.get("exit_code").unwrap_or("?")
+            ));
         }
         "error" if line.get("period_id").is_some() => {
             format!("error {} {}: {}", of(), get("operation"), get("message"))
@@ -607,7 +611,8 @@ fn describe(batch: &Batch) -> String {
             format!("{} {}{code}", brief_period(&last.period.to_string()), last.outcome)
         });
         let active = snapshot.kept.active.len();
-        words.push(format!("{name}[{last}, active {active}, history +{}]", snapshot.finished.len()));
+        words
+            .push(format!("{name}[{last}, active {active}, history +{}]", snapshot.finished.len()));
     }
     use kron_engine::commit::RosterLine;
     let name = |identity: &kron_core::Identity| {

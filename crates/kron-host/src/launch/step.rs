@@ -79,9 +79,11 @@ impl Step {
     }
 }
 
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Step {
+    /// What it does, to be read after "cannot".
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
             Self::Plan => "read the plan",
             Self::Descriptors => "close descriptors",
             Self::Session => "begin a session",
@@ -98,7 +100,13 @@ impl fmt::Display for Step {
             Self::Stderr => "open standard error",
             Self::Words => "pass a NUL byte",
             Self::Execute => "execute it",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

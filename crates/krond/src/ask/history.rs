@@ -57,9 +57,7 @@ pub(super) fn outcome(row: &Value) -> Cell {
         ("executed", Some(code), None) => {
             Cell::styled(format!("executed, exit {code}"), colour(AnsiColor::Red))
         }
-        ("executed", None, _) => {
-            Cell::styled("executed, exit unknown", colour(AnsiColor::Yellow))
-        }
+        ("executed", None, _) => Cell::styled("executed, exit unknown", colour(AnsiColor::Yellow)),
         (other, _, _) => Cell::styled(other, colour(AnsiColor::Yellow)),
     }
 }

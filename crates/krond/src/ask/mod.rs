@@ -51,18 +51,20 @@ fn explain(error: NoAnswer, socket: &std::path::Path) -> Failure {
             .hint("`krond start` runs it; `--state-dir` or `--socket` finds another"),
             PermissionDenied => Failure::new(
                 USER,
-                format!("{} is not yours: only root and the daemon's own user may ask", socket.display()),
+                format!(
+                    "{} is not yours: only root and the daemon's own user may ask",
+                    socket.display()
+                ),
             ),
             _ => Failure::file(FATAL, socket, &error),
         },
         NoAnswer::Refused(refusal) => {
             Failure::new(refusal.code, refusal.message.trim_end()).hint_if(refusal.hint)
         }
-        NoAnswer::BrokenOff(error) => Failure::new(
-            FATAL,
-            format!("the conversation with krond broke off: {}", plain(&error)),
-        )
-        .hint("others than root and the daemon's own user are not heard"),
+        NoAnswer::BrokenOff(error) => {
+            Failure::new(FATAL, format!("the conversation with krond broke off: {}", plain(&error)))
+                .hint("others than root and the daemon's own user are not heard")
+        }
     }
 }
 

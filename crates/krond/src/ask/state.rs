@@ -71,8 +71,8 @@ fn offline(arguments: &AskJob) -> Result<(std::path::PathBuf, Identity), Failure
         )
         .hint("name its identity, such as `/etc/krond.d/shop.kron:backup`"));
     }
-    let identity = Identity::new(&arguments.job)
-        .map_err(|error| Failure::new(USER, error.to_string()))?;
+    let identity =
+        Identity::new(&arguments.job).map_err(|error| Failure::new(USER, error.to_string()))?;
     Ok((directory, identity))
 }
 

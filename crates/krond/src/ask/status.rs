@@ -16,7 +16,8 @@ pub fn status(arguments: &Ask) -> Result<u8, Failure> {
         terminal::print_json(&status);
         return Ok(0);
     }
-    let instant = |name: &str| text(&status, name).parse::<UtcInstant>().ok().map(UtcInstant::floor);
+    let instant =
+        |name: &str| text(&status, name).parse::<UtcInstant>().ok().map(UtcInstant::floor);
     let now = instant("now").unwrap_or(UtcSecond::MIN);
     let number = |value: &Value| value.as_u64().unwrap_or(0);
     let mut out = String::new();

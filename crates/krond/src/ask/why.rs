@@ -35,7 +35,8 @@ pub fn why(arguments: &Why) -> Result<u8, Failure> {
     );
     let periods = answer["periods"].as_array().map_or(&[][..], Vec::as_slice);
     if periods.is_empty() {
-        let why = if job.suspended { "it is suspended" } else { "its schedule has no period there" };
+        let why =
+            if job.suspended { "it is suspended" } else { "its schedule has no period there" };
         return Err(Failure::new(USER, format!("nothing to tell about `{}`: {why}", job.job)));
     }
     for period in periods {
@@ -144,7 +145,9 @@ impl Context<'_> {
                 Ok(at) => format!("will run {}", moment::distance(self.now, at)),
                 Err(_) => "waits".into(),
             },
-            Standing::Suspended => "the job is suspended: nothing happens, and nothing is recorded".into(),
+            Standing::Suspended => {
+                "the job is suspended: nothing happens, and nothing is recorded".into()
+            }
             Standing::Closed { last: Some(last) } => match &last.reason {
                 Some(reason) => format!("{}: {reason}", last.outcome),
                 None => format!("{}, exit code unknown", last.outcome),
@@ -182,7 +185,9 @@ impl Context<'_> {
                 .ok()
                 .zip(text(finished, "chosenTime").parse::<UtcSecond>().ok())
                 .and_then(|(started, chosen)| started.since(chosen.instant()))
-                .map_or(String::new(), |late| format!("  ({} ms after the chosen time)", late.as_millis()));
+                .map_or(String::new(), |late| {
+                    format!("  ({} ms after the chosen time)", late.as_millis())
+                });
             rows.push(("started", format!("{started}{late}")));
             let exit = match (finished["exitCode"].as_i64(), finished["signal"].as_i64()) {
                 (_, Some(signal)) => format!("by signal {signal}"),

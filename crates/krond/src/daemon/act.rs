@@ -211,9 +211,9 @@ impl Daemon {
         };
         let Some(tended) = self.processes.get(run) else { return };
         tended.members = members;
-        tended.members.retain(|member| {
-            self.poll.add(member, Source::Member(run), Interest::Read).is_ok()
-        });
+        tended
+            .members
+            .retain(|member| self.poll.add(member, Source::Member(run), Interest::Read).is_ok());
         if tended.members.is_empty() {
             self.events.push_back(Event::GroupGone(run));
         }

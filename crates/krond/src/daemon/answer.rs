@@ -164,8 +164,13 @@ impl Daemon {
         let job = &entry.job;
         let periods: Vec<PeriodId> = match at {
             Some(at) => {
-                let at = moment::parse(at, job.zone(), moment.now.floor())
-                    .map_err(|failure| Refusal::new(INVALID, failure.to_string()))?;
+                let at = moment::parse(at, job.zone(), moment.now.floor()).map_err(|failure| {
+                    Refusal {
+                        code: INVALID,
+                        message: failure.message().into(),
+                        hint: failure.advice().map(String::from),
+                    }
+                })?;
                 let near = job.period_at(at).or_else(|| nearest_period(entry, at));
                 near.into_iter().collect()
             }
@@ -262,9 +267,8 @@ fn gone() -> Refusal {
 /// The period whose nominal time is nearest.
 fn nearest_period(entry: &kron_tab::Entry, at: UtcSecond) -> Option<PeriodId> {
     let (before, after) = (entry.job.prev_period(at), entry.job.next_period(at));
-    let far = |period: &PeriodId| {
-        (period.nominal().unix_seconds() - at.unix_seconds()).unsigned_abs()
-    };
+    let far =
+        |period: &PeriodId| (period.nominal().unix_seconds() - at.unix_seconds()).unsigned_abs();
     before.into_iter().chain(after).min_by_key(far)
 }
 

@@ -220,8 +220,7 @@ impl Daemon {
             Asked::Stop => {
                 notify::tell(notify::STOPPING);
                 // Whoever asks twice does not want to wait.
-                let how =
-                    if self.engine.is_stopping() { Shutdown::Detach } else { self.shutdown };
+                let how = if self.engine.is_stopping() { Shutdown::Detach } else { self.shutdown };
                 self.events.push_back(Event::Shutdown(how));
             }
             Asked::Reload => self.reader.begin(&self.engine, moment.now),

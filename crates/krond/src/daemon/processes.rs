@@ -50,7 +50,12 @@ impl Processes {
     }
 
     /// A process was made. `false` if nobody wants it any more.
-    pub fn arrived(&mut self, run: RunId, prepared: Prepared, poll: &Poll) -> std::io::Result<bool> {
+    pub fn arrived(
+        &mut self,
+        run: RunId,
+        prepared: Prepared,
+        poll: &Poll,
+    ) -> std::io::Result<bool> {
         let Some(user) = self.expected.remove(&run) else {
             self.end(prepared.process.pid, prepared.pidfd, poll);
             return Ok(false);

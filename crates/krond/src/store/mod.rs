@@ -131,6 +131,12 @@ impl fmt::Debug for Store {
     }
 }
 
+/// The state file of a job in a directory.
+#[must_use]
+pub fn file_of(directory: &Path, identity: &Identity) -> PathBuf {
+    directory.join(names::state(&names::hash(identity)))
+}
+
 /// The history of a job in a directory that a daemon may be using: files are
 /// replaced whole, so reading needs no lock. Nothing is changed.
 ///
