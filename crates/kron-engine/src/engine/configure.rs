@@ -24,19 +24,16 @@ impl Engine {
         effects: &mut Vec<Effect>,
     ) {
         let (mut added, mut changed, mut removed) = (0, 0, 0);
-        let is_first = mem::replace(&mut self.is_configured, true);
+        let is_reload = mem::replace(&mut self.is_configured, true);
         let mut known = self.keys_by_identity();
         let mut index = Vec::with_capacity(jobs.len());
         let mut visits = Vec::new();
         for Enrolment { entry, found, alive } in jobs {
             let key = if let Some(key) = known.remove(entry.job.identity()) {
-                match self.redefine(key, entry, moment, effects) {
-                    Change::None => {}
-                    Change::Command => changed += 1,
-                    Change::Schedule => {
-                        changed += 1;
-                        visits.push(key);
-                    }
+                let change = self.redefine(key, entry, moment, effects);
+                changed += usize::from(change.is_edit);
+                if change.is_open {
+                    visits.push(key);
                 }
                 key
             } else {
@@ -45,8 +42,13 @@ impl Engine {
                 let (job, active, remark) = Tracked::enrol(entry, found, moment.now, &mut lines);
                 self.pending.roster = lines;
                 let line = remark.map(|remark| report::remark(&job, &remark));
+                let is_fresh = line.is_some();
                 effects.extend(line.map(Effect::Log));
                 let key = self.insert(job);
+                if is_fresh {
+                    // With a file again, it is not taken for lost once more.
+                    self.mark_dirty(key);
+                }
                 for (active, alive) in active.into_iter().zip(alive) {
                     self.take_over(key, active, alive, moment, effects);
                 }
@@ -65,10 +67,12 @@ impl Engine {
             for key in &visits {
                 self.visit(*key, moment, effects);
             }
+            // What was under preparation may have been abandoned.
+            self.let_next_in(moment, effects);
             self.prepare_more(moment, effects);
         }
         self.warn_of_idle(visits, moment.now, effects);
-        if is_first {
+        if is_reload {
             let line = report::reloaded(self.index.len(), added, changed, removed);
             self.pending.after.push(After::Log(line));
         }
@@ -98,20 +102,18 @@ impl Engine {
         moment: Moment,
         effects: &mut Vec<Effect>,
     ) -> Change {
-        let Some(job) = self.job(key) else { return Change::None };
-        let was_blocked = !job.blocked().is_empty();
-        let change = if job.is_retired || job.entry.job != entry.job || was_blocked {
-            Change::Schedule
-        } else if is_same_command(&job.entry, &entry) {
-            Change::None
-        } else {
-            Change::Command
-        };
-        if change != Change::None {
+        let mut change = Change { is_edit: false, is_open: false };
+        let Some(job) = self.job(key) else { return change };
+        let is_other_job = job.is_retired || job.entry.job != entry.job;
+        change.is_edit = is_other_job || !is_same_command(&job.entry, &entry);
+        // What was in the way of a period may be gone.
+        change.is_open = is_other_job || !job.blocked().is_empty();
+        if change.is_edit {
             // What was prepared by the old definition is judged by the new one.
             for id in job.runs().to_vec() {
                 if self.runs.get(&id).is_some_and(Run::is_unstarted) {
                     self.abandon(id, effects);
+                    change.is_open = true;
                 }
             }
         }
@@ -237,12 +239,13 @@ impl Engine {
     }
 }
 
-/// What a new definition changes.
+/// What a new configuration means for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
-    None,
-    Command,
-    Schedule,
+struct Change {
+    /// Whether its entry is another.
+    is_edit: bool,
+    /// Whether its periods are to be looked at again.
+    is_open: bool,
 }
 
 /// Whether two entries run the same, wherever they stand in their files.

@@ -134,6 +134,7 @@ impl Engine {
         effects.push(Effect::Log(report::unprepared(job, &run, failure, &retry)));
         self.block(run.job, run.period, &failure.message, retry_at, moment.now);
         self.visit(run.job, moment, effects);
+        self.let_next_in(moment, effects);
         self.prepare_more(moment, effects);
     }
 

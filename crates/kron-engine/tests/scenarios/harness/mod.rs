@@ -178,6 +178,11 @@ impl World {
         assert!(self.engine.is_none(), "it runs already");
         self.is_ready = false;
         self.stopped = false;
+        // The store's part: whoever is not configured at a start is gone.
+        for (identity, known) in &mut self.store.roster {
+            let name = identity.as_str().rsplit(':').next().unwrap_or_default();
+            known.gone |= !self.entries.contains_key(name);
+        }
         self.engine = Some(Engine::new(self.settings, Zones::bundled(), self.moment()));
         self.reload();
     }
@@ -288,9 +293,10 @@ impl World {
     }
 
     fn tick(&mut self) {
-        let lines = self.lines.len() + self.log.len();
+        let done = |world: &Self| world.lines.len() + world.log.len() + world.commits;
+        let before = done(self);
         self.send(Event::Tick);
-        if self.lines.len() + self.log.len() == lines && self.engine.is_some() {
+        if done(self) == before && self.engine.is_some() {
             self.idle_ticks += 1;
             if std::env::var("KRON_IDLE").is_ok() {
                 self.say("idle tick");
