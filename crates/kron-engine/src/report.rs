@@ -15,8 +15,8 @@ use core::fmt::Display;
 use core::time::Duration;
 use kron_core::time::duration::Pretty;
 use kron_core::{
-    Closure, Decision, Outcome, PeriodId, Record, SeedHash, Superseded, UtcInstant,
-    UtcSecond, Zones,
+    Closure, Decision, Outcome, PeriodId, Record, SeedHash, Superseded, UtcInstant, UtcSecond,
+    Zones,
 };
 
 /// The categories of errors that a daemon logs (ERROR-MODEL, Error Categories).

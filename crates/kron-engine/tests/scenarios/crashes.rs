@@ -19,9 +19,24 @@ fn each_point() {
         ("09:59:40", "commit", "10:00:00 prepare a 10:00\n 10:00:00 crash", anew),
         // Recorded as executed, and so it is, though the gate never opened.
         ("09:59:40", "durable", "10:00:00 prepare a 10:00\n 10:00:00 crash", unknown),
-        ("09:59:40", "release", "10:00:00 prepare a 10:00\n 10:00:00 release a 10:00\n 10:00:00 crash", unknown),
-        ("10:00:02", "exit", "10:00:00 prepare a 10:00\n 10:00:00 release a 10:00\n 10:00:03 crash", unknown),
-        ("10:00:02", "commit", "10:00:00 prepare a 10:00\n 10:00:00 release a 10:00\n 10:00:03 crash", unknown),
+        (
+            "09:59:40",
+            "release",
+            "10:00:00 prepare a 10:00\n 10:00:00 release a 10:00\n 10:00:00 crash",
+            unknown,
+        ),
+        (
+            "10:00:02",
+            "exit",
+            "10:00:00 prepare a 10:00\n 10:00:00 release a 10:00\n 10:00:03 crash",
+            unknown,
+        ),
+        (
+            "10:00:02",
+            "commit",
+            "10:00:00 prepare a 10:00\n 10:00:00 release a 10:00\n 10:00:03 crash",
+            unknown,
+        ),
         // The end is durable; only its line is lost.
         (
             "10:00:02",
@@ -116,7 +131,9 @@ fn every_step() {
         }
         world.until(instant("10:12:00"));
         let runs = world.laws.released();
-        let late = runs.iter().filter(|(id, period)| id.ends_with(":a") && **period > *"2026-03-02T10:08:30Z");
+        let late = runs
+            .iter()
+            .filter(|(id, period)| id.ends_with(":a") && **period > *"2026-03-02T10:08:30Z");
         assert!(late.count() >= 3, "step {step}: {:#?}", world.log);
     }
 }

@@ -1,10 +1,8 @@
 //! Scenarios of the engine: when jobs start, and what becomes of their periods.
 
-
-
-use core::time::Duration;
 use crate::harness;
 use crate::harness::script::check;
+use core::time::Duration;
 
 /// SCH-01, SCH-02, SCH-04: at the chosen time, once, and then the next.
 #[test]
