@@ -93,7 +93,7 @@ fn for_root_only() {
     set_mode(&host.at("private"), 0o700);
     fs::write(host.at("tool"), "#!/bin/sh\n").unwrap();
     set_mode(&host.at("tool"), 0o700);
-    let nobody = crate::rights::nobody();
+    let nobody = Some(crate::rights::nobody());
     let there =
         Plan { cwd: Some(host.path("private")), ids: nobody.clone(), ..plan(&["/bin/true"]) };
     check(&host, there, Step::Directory, Errno::EACCES);

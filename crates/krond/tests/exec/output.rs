@@ -72,7 +72,7 @@ fn whose_file() {
         return;
     }
     let host = Host::new();
-    let plan = Plan { ids: nobody(), umask: Some(0o027), ..plan(&["/bin/true"]) };
+    let plan = Plan { ids: Some(nobody()), umask: Some(0o027), ..plan(&["/bin/true"]) };
     host.run_order(to(Target::File(host.path("file")), Target::Inherit, plan));
     let metadata = fs::metadata(host.at("file")).unwrap();
     assert_eq!((metadata.uid(), metadata.gid()), (65534, 65534));
@@ -112,7 +112,7 @@ fn no_file() {
         ("private/file", Errno::EACCES),
     ] {
         let file = || Target::File(host.path(name));
-        let touch = || Plan { ids: nobody(), ..plan(&["/usr/bin/touch", &host.path("ran")]) };
+        let touch = || Plan { ids: Some(nobody()), ..plan(&["/usr/bin/touch", &host.path("ran")]) };
         let failed = |step| Report::Failed(LaunchError { step, errno });
         let report = host.failure(to(file(), Target::Inherit, touch()));
         assert_eq!(report, failed(Step::Stdout), "{name}");

@@ -4,6 +4,7 @@ use kron_host::launch::{Daemon, Plan, Sink};
 use krond::exec::process::{self, Exit};
 use krond::exec::{Gate, Launcher, Options, Order, Prepared, Refusal, Report, Target};
 use nix::unistd::geteuid;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -124,8 +125,13 @@ impl Host {
     #[track_caller]
     pub fn try_prepare(&self, order: Order) -> Result<Prepared, Refusal> {
         self.launcher.prepare(order);
-        let mut results =
-            wait_for("result", || Some(self.launcher.results()).filter(|r| !r.is_empty()));
+        let mut results = wait_for("result", || {
+            // As a loop does it: not before the descriptor says so.
+            let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
+            let mut fds = [PollFd::from_borrowed_fd(self.launcher.descriptor(), PollFlags::IN)];
+            assert_eq!(poll(&mut fds, Some(&patience)), Ok(1));
+            Some(self.launcher.results()).filter(|results| !results.is_empty())
+        });
         assert_eq!(results.len(), 1);
         results.remove(0).result
     }
