@@ -1,7 +1,7 @@
 //! Where output goes, except to a log.
 
 use crate::rights::nobody;
-use crate::support::{Host, is_root, order, plan, set_mode, shell};
+use crate::support::{Host, is_root, order, plan, set_mode, shell, write};
 use kron_host::launch::{LaunchError, Plan, Step};
 use krond::exec::{Order, Report, Target};
 use nix::errno::Errno;
@@ -57,8 +57,7 @@ fn one_file() {
 #[test]
 fn a_file_of_nothing() {
     let host = Host::new();
-    fs::write(host.at("format"), "no program\n").unwrap();
-    set_mode(&host.at("format"), 0o755);
+    write(&host.at("format"), 0o755, "no program\n");
     let target = Target::File(host.path("file"));
     let exit = host.run_order(to(target, Target::Inherit, plan(&[&host.path("format")])));
     assert_eq!(exit.code, 126);

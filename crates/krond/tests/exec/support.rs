@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -101,11 +102,8 @@ impl Host {
             options.program.clone_from(&file);
         });
         let krond = host.at("krond");
-        fs::copy(env!("CARGO_BIN_EXE_krond"), &krond).unwrap();
-        set_mode(&krond, 0o755);
-        let text = format!("#!/bin/sh\nKROND={}\n{script}\n", krond.display());
-        fs::write(&file, text).unwrap();
-        set_mode(&file, 0o755);
+        copy(Path::new(env!("CARGO_BIN_EXE_krond")), &krond);
+        write(&file, 0o755, &format!("#!/bin/sh\nKROND={}\n{script}\n", krond.display()));
         host
     }
 
@@ -196,6 +194,21 @@ pub fn end(pidfd: &OwnedFd) -> Exit {
     let seen = wait_for("end", || process::peek(pidfd.as_fd()).unwrap());
     assert_eq!(process::reap(pidfd.as_fd()).unwrap(), Some(seen));
     seen
+}
+
+/// Copies a program. By another process: if this one had it open for writing, so
+/// might a child that is just being made, and it could not be executed.
+pub fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("/bin/cp").arg(from).arg(to).status().unwrap().success());
+    set_mode(to, 0o755);
+}
+
+/// Writes a program, in the same way.
+pub fn write(file: &Path, mode: u32, text: &str) {
+    let script = "printf %s \"$1\" > \"$0\"";
+    let status = Command::new("/bin/sh").arg("-c").arg(script).arg(file).arg(text).status();
+    assert!(status.unwrap().success());
+    set_mode(file, mode);
 }
 
 pub fn set_mode(path: &Path, mode: u32) {
