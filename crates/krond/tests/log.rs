@@ -4,7 +4,6 @@ use kron_core::{EVENT, Job, Record, UtcInstant, Zones};
 use kron_engine::line::{Level, Line};
 use kron_term::load::Wrong;
 use krond::log::{Form, Logger, configuration_error};
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Instant;
 
@@ -30,9 +29,7 @@ fn written(form: Form, line: &Line) -> String {
 fn decision(job: &Job, name: &str, nominal: &str, zones: &Zones) -> Line {
     let record = Record::of(&job.decide(nominal.parse().unwrap()), zones);
     let mut line = Line::new(Level::Info, EVENT).with("job", name);
-    let fields = record.log_fields();
-    line.fields
-        .extend(fields.into_iter().map(|(key, value)| (key, Cow::Owned(value.into_owned()))));
+    line.fields.append(&mut record.into_log_fields());
     line
 }
 
