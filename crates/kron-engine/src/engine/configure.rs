@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
 use core::time::Duration;
-use kron_core::{DefinitionHash, Identity, Ledger, Outcome};
+use kron_core::{DefinitionHash, Identity, Job, Ledger, Outcome, PeriodId, UtcInstant};
 use kron_tab::Entry;
 
 impl Engine {
@@ -144,19 +144,26 @@ impl Engine {
         }
         if !was_retired {
             self.pending.roster.push(RosterLine::Gone(identity));
+            self.leaving.push(key);
         }
-        self.remove_if_over(key);
         !was_retired
     }
 
-    /// Forgets a job that is no longer configured once nothing of it is left.
-    pub(super) fn remove_if_over(&mut self, key: JobKey) {
-        let over = self
-            .job(key)
-            .is_some_and(|job| job.is_retired && job.runs().is_empty() && !job.is_dirty);
-        if over {
-            self.jobs[key.0 as usize] = None;
-            self.free.push(key);
+    /// Forgets jobs that are no longer configured once everything about them is
+    /// durable. Before that, the store would not know them as they are if they came
+    /// back.
+    pub(super) fn let_go(&mut self) {
+        if !self.pending.roster.is_empty() {
+            return;
+        }
+        for key in mem::take(&mut self.leaving) {
+            let Some(job) = self.job(key).filter(|job| job.is_retired) else { continue };
+            if job.runs().is_empty() && !job.is_dirty {
+                self.jobs[key.0 as usize] = None;
+                self.free.push(key);
+            } else {
+                self.leaving.push(key);
+            }
         }
     }
 
@@ -219,12 +226,12 @@ impl Engine {
         }
     }
 
-    /// Forgets the marks of a job, so that a mark in the future no longer holds
-    /// it. Nothing due before now runs.
+    /// Forgets the marks of a job that lie in the future, so that they no longer
+    /// hold it. Nothing due before now runs.
     pub(super) fn reset(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) {
         self.pending.after.push(After::ResetDone);
         let Some(job) = self.job_mut(key) else { return };
-        job.ledger = Ledger::first_sight(job.job(), moment.now);
+        job.ledger = forget_future(&job.ledger, job.job(), moment.now);
         job.attentive_since = moment.now;
         let line = report::reset(job);
         let seen = RosterLine::Seen {
@@ -237,6 +244,18 @@ impl Engine {
         self.mark_dirty(key);
         self.visit(key, moment, effects);
     }
+}
+
+/// A ledger without marks beyond now. Those up to now stay: another definition
+/// could choose a later time for a period that has run.
+fn forget_future(ledger: &Ledger, job: &Job, now: UtcInstant) -> Ledger {
+    let second = now.floor().unix_seconds().rem_euclid(60);
+    let minute = now.saturating_sub(Duration::from_secs(second as u64)).floor();
+    // Not the last period before now: marks of earlier definitions count as well.
+    let through = ledger.handled_through().min(PeriodId::new(minute).ok());
+    let has_begun = |period: &PeriodId| job.window().of(*period).start() <= now;
+    let ahead = ledger.handled_ahead().iter().copied().filter(has_begun).collect();
+    Ledger::restore(through, ahead, Some(now), Some(DefinitionHash::of(job)))
 }
 
 /// What a new configuration means for a job.

@@ -282,7 +282,7 @@ impl Engine {
             && let Some(key) = self.waiting.pop_front()
         {
             if let Some(busy) = self.job_mut(key).and_then(|job| job.busy.as_mut()) {
-                for blocked in &mut busy.blocked {
+                for blocked in busy.blocked.iter_mut().filter(|blocked| blocked.is_crowded_out) {
                     blocked.retry_at.get_or_insert(moment.now);
                 }
             }

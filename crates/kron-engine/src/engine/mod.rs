@@ -35,6 +35,8 @@ pub struct Engine {
     zones: Zones,
     jobs: Vec<Option<Tracked>>,
     free: Vec<JobKey>,
+    /// Jobs no longer configured of which something is left.
+    leaving: Vec<JobKey>,
     /// Configured jobs in the order of their identities.
     index: Vec<JobKey>,
     queue: Queue,
@@ -93,6 +95,7 @@ impl Engine {
             zones,
             jobs: Vec::new(),
             free: Vec::new(),
+            leaving: Vec::new(),
             index: Vec::new(),
             queue: Queue::default(),
             runs: BTreeMap::new(),
@@ -114,7 +117,7 @@ impl Engine {
 
     /// Hears of something and says what is to be done about it, in order.
     pub fn handle(&mut self, event: Event, moment: Moment, effects: &mut Vec<Effect>) {
-        self.notice(moment, effects);
+        let review = self.notice(moment, effects);
         match event {
             Event::Tick => self.tick(moment, effects),
             Event::Prepared { run, process, user } => {
@@ -128,6 +131,9 @@ impl Engine {
             Event::Reload(jobs) => self.reload(jobs, moment, effects),
             Event::Reset(key) => self.reset(key, moment, effects),
             Event::Shutdown(how) => self.shut_down(how, moment, effects),
+        }
+        if let Some(review) = review {
+            self.review(review, moment, effects);
         }
         self.begin_commit(effects);
         self.stop_if_done(effects);
@@ -152,7 +158,7 @@ impl Engine {
 
     /// Looks at the clocks, whatever the event: what was judged before the machine
     /// slept or the clock was set may not hold any more.
-    fn notice(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
+    fn notice(&mut self, moment: Moment, effects: &mut Vec<Effect>) -> Option<Review> {
         let before = mem::replace(&mut self.last, moment);
         let lapse = self.attention.wake(self.awaited, moment.now);
         let jump = Jump::between(before, moment);
@@ -177,14 +183,23 @@ impl Engine {
             _ => false,
         };
         let is_far = jump.and_then(Jump::forward).is_some_and(|by| by > STALL);
-        if self.stopping.is_some() || !(lapse.is_some() || is_back || is_far) {
+        if !(lapse.is_some() || is_back || is_far) {
+            return None;
+        }
+        // It has been noticed.
+        self.awaited = None;
+        Some(Review { is_back, unsettled: self.unsettle(effects) })
+    }
+
+    /// Judges anew what a lapse has unsettled, and everything that is due.
+    fn review(&mut self, review: Review, moment: Moment, effects: &mut Vec<Effect>) {
+        if self.stopping.is_some() {
             return;
         }
-        let unsettled = self.unsettle(effects);
-        if is_back {
+        if review.is_back {
             self.replan_all(moment, effects);
         } else {
-            for key in unsettled {
+            for key in review.unsettled {
                 self.visit(key, moment, effects);
             }
         }
@@ -348,6 +363,14 @@ impl Engine {
     fn job_mut(&mut self, key: JobKey) -> Option<&mut Tracked> {
         self.jobs.get_mut(key.0 as usize)?.as_mut()
     }
+}
+
+/// What is to be looked at after a lapse.
+struct Review {
+    /// Whether the clock went back.
+    is_back: bool,
+    /// Jobs whose starts were taken back.
+    unsettled: Vec<JobKey>,
 }
 
 /// How far the clock on the wall went away from the uptime.

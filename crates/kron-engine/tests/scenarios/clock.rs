@@ -272,6 +272,27 @@ fn reset_in_the_middle() {
     );
 }
 
+/// A reset forgets marks in the future only: what has run stays closed, also under
+/// a definition that would choose a later time for it.
+#[test]
+fn reset_and_edit() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        start
+        10:00:10 reset a
+        10:00:20 job a 0 10 * * * @win(after,1h) @only(between=10:30-10:30)
+        10:00:20 reload
+        11:00:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:00:01 exited a 10:00 0
+        10:00:10 reset done
+        10:00:10 WARN reset a
+        10:00:20 reloaded +0 ~1 -0",
+    );
+}
+
 /// A step back of less than a second is no reason to warn about idle jobs, and of
 /// course repeats nothing.
 #[test]

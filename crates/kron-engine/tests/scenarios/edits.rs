@@ -303,3 +303,44 @@ fn quarantined_and_down_again() {
         10:01:31 exited a 10:01 0",
     );
 }
+
+/// Removed and back while its last record is still on its way: what the store
+/// finds is old by then, what the engine knows is not.
+#[test]
+fn back_before_the_record_is_durable() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s)
+        set commit=5s
+        start
+        09:59:40 crash
+        10:10:30 start
+        10:10:31 drop a
+        10:10:31 reload
+        10:10:32 job a * * * * * @win(after,0s)
+        10:10:32 reload
+        10:10:50 state a",
+        "10:10:35 superseded a 10
+        10:10:35 outcome a 10:10 missed
+        10:10:40 reloaded +0 ~0 -1
+        10:10:40 reloaded +0 ~1 -0
+        10:10:50 state a: last 10:10 missed, active 0, history missed ?",
+    );
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        set commit=5s
+        start
+        10:00:07 drop a
+        10:00:07 reload
+        10:00:08 job a 0 10 * * * @win(after,0s)
+        10:00:08 reload
+        10:00:30 state a",
+        "10:00:00 prepare a 10:00
+        10:00:05 release a 10:00
+        10:00:11 exited a 10:00 0
+        10:00:16 reloaded +0 ~0 -1
+        10:00:16 reloaded +0 ~1 -0
+        10:00:30 state a: last 10:00 executed=0, active 0, history executed 0",
+    );
+}

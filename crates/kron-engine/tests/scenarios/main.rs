@@ -8,4 +8,5 @@ mod edits;
 mod ending;
 mod harness;
 mod periods;
+mod random;
 mod starting;

@@ -240,6 +240,57 @@ fn a_failed_start_makes_room() {
     );
 }
 
+/// A free place is no reason to try again what has failed for good.
+#[test]
+fn room_is_not_for_what_failed() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=3m,concurrency=allow)
+        job b 1 10 * * * @win(after,0s)
+        proc a fail=permanent
+        proc b run=10s
+        set max-running=1
+        start
+        10:01:50 stop wait",
+        "10:00:00 prepare a 10:00
+        10:00:00 ERROR error a 10:00 exec: no such command
+        10:01:00 prepare a 10:01
+        10:01:00 ERROR error a 10:01 exec: no such command
+        10:01:00 prepare b 10:01
+        10:01:00 release b 10:01
+        10:01:10 exited b 10:01 0
+        10:01:50 stopping wait 0
+        10:01:50 stop",
+    );
+}
+
+/// A process that dies at the gate: its start was on its way to be recorded, so the
+/// period is executed, once, and the gate is never opened.
+#[test]
+fn death_at_the_gate() {
+    for commit in ["0s", "2s"] {
+        check(
+            &format!(
+                "09:59:30
+                job a 0 10 * * * @win(after,0s) @policy(deadline=1h)
+                proc a dies=gate code=1
+                set commit={commit}
+                start
+                10:00:10 state a
+                10:00:20 crash
+                10:00:30 start
+                10:01:00 end"
+            ),
+            &format!(
+                "10:00:00 prepare a 10:00
+                10:00:0{} exited a 10:00 1
+                10:00:10 state a: last 10:00 executed=1, active 0, history executed 1",
+                if commit == "0s" { 0 } else { 4 }
+            ),
+        );
+    }
+}
+
 /// One batch at a time; what comes up meanwhile goes into the next one together;
 /// nothing is released before its batch is durable.
 #[test]
