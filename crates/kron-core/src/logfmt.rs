@@ -18,30 +18,51 @@ use core::fmt::{self, Write};
 #[derive(Clone, Copy, Debug)]
 pub struct Value<'a>(pub &'a str);
 
-impl fmt::Display for Value<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Value<'_> {
+    /// Appends it to a line.
+    ///
+    /// # Errors
+    /// When `out` cannot be written to; a string always can.
+    pub fn write(self, out: &mut impl Write) -> fmt::Result {
         let bare = |b: u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\' | b'=');
         if !self.0.is_empty() && self.0.bytes().all(bare) {
-            return f.write_str(self.0);
+            return out.write_str(self.0);
         }
-        f.write_char('"')?;
-        for c in self.0.chars() {
-            match c {
-                '"' | '\\' => write!(f, "\\{c}")?,
-                '\n' => f.write_str("\\n")?,
-                '\r' => f.write_str("\\r")?,
-                '\t' => f.write_str("\\t")?,
-                // Control characters, and those that end a line or turn its
-                // direction on some terminals.
-                c if c.is_control()
-                    || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
-                {
-                    write!(f, "\\u{{{:x}}}", u32::from(c))?;
-                }
-                c => f.write_char(c)?,
+        out.write_char('"')?;
+        let mut rest = self.0;
+        // Most have nothing to escape, and bytes are looked at faster.
+        if rest.bytes().all(|b| bare(b) || matches!(b, b' ' | b'=')) {
+            out.write_str(rest)?;
+            rest = "";
+        }
+        while let Some(at) = rest.find(must_be_escaped) {
+            let (plain, from) = rest.split_at(at);
+            out.write_str(plain)?;
+            let mut chars = from.chars();
+            match chars.next() {
+                Some(c @ ('"' | '\\')) => write!(out, "\\{c}")?,
+                Some('\n') => out.write_str("\\n")?,
+                Some('\r') => out.write_str("\\r")?,
+                Some('\t') => out.write_str("\\t")?,
+                Some(c) => write!(out, "\\u{{{:x}}}", u32::from(c))?,
+                None => {}
             }
+            rest = chars.as_str();
         }
-        f.write_char('"')
+        out.write_str(rest)?;
+        out.write_char('"')
+    }
+}
+
+/// What ends a value, commands a terminal, or ends a line or turns its direction
+/// on some.
+fn must_be_escaped(c: char) -> bool {
+    matches!(c, '"' | '\\' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}') || c.is_control()
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
     }
 }
 

@@ -172,12 +172,7 @@ impl Tracked {
 
     /// Takes on another definition of the same job. Returns whether its timing
     /// changed.
-    pub fn redefine(
-        &mut self,
-        entry: Entry,
-        now: UtcInstant,
-        lines: &mut Vec<RosterLine>,
-    ) -> bool {
+    pub fn redefine(&mut self, entry: Entry, now: UtcInstant, lines: &mut Vec<RosterLine>) -> bool {
         let resumed = self.entry.job.policy().suspend && !entry.job.policy().suspend;
         let returned = self.is_retired;
         if returned {

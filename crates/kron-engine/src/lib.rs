@@ -15,12 +15,15 @@ pub mod commit;
 mod engine;
 pub mod event;
 mod job;
+mod json;
 pub mod kept;
 pub mod line;
 mod queue;
 mod report;
+pub mod roster;
 mod run;
 pub mod settings;
+pub mod state;
 pub mod tally;
 pub mod view;
 

@@ -15,8 +15,8 @@ use core::fmt::Display;
 use core::time::Duration;
 use kron_core::time::duration::Pretty;
 use kron_core::{
-    Closure, Decision, Outcome, PeriodId, Record, SeedHash, Superseded, UtcInstant,
-    UtcSecond, Zones,
+    Closure, Decision, Outcome, PeriodId, Record, SeedHash, Superseded, UtcInstant, UtcSecond,
+    Zones,
 };
 
 /// The categories of errors that a daemon logs (ERROR-MODEL, Error Categories).
@@ -25,8 +25,6 @@ pub mod error_type {
     pub const EXECUTION: &str = "ExecutionError";
     /// State could not be kept.
     pub const PERSISTENCE: &str = "PersistenceError";
-    /// The system refused something else.
-    pub const SYSTEM: &str = "SystemError";
 }
 
 fn about(level: Level, event: &'static str, job: &Tracked) -> Line {
@@ -82,13 +80,7 @@ pub(crate) fn privileges_dropped(job: &Tracked, run: &Run, begun: &Begun) -> Opt
 }
 
 /// A command has ended.
-pub(crate) fn exited(
-    job: &Tracked,
-    run: &Run,
-    begun: &Begun,
-    exit: Exit,
-    now: UtcInstant,
-) -> Line {
+pub(crate) fn exited(job: &Tracked, run: &Run, begun: &Begun, exit: Exit, now: UtcInstant) -> Line {
     let failed = exit.code.is_some_and(|code| code != 0);
     let level = if failed { Level::Error } else { Level::Info };
     let mut line = period(about(level, "exited", job), run.period, Some(run.chosen))

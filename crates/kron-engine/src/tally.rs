@@ -4,8 +4,7 @@ use core::time::Duration;
 use kron_core::{Closure, Ending, Unschedulable};
 
 /// Upper ends of the lateness classes, in milliseconds.
-pub const LATENESS_MILLIS: [u64; 12] =
-    [1, 2, 5, 10, 20, 50, 100, 250, 500, 1_000, 10_000, 60_000];
+pub const LATENESS_MILLIS: [u64; 12] = [1, 2, 5, 10, 20, 50, 100, 250, 500, 1_000, 10_000, 60_000];
 
 /// What happened since the daemon started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,9 +47,7 @@ impl Tally {
             Ending::Missed { obstacle: None, .. } => &mut self.missed_late,
             Ending::Missed { obstacle: Some(_), .. } => &mut self.missed_obstacle,
             Ending::Unschedulable(Unschedulable::Impossible) => &mut self.unschedulable_impossible,
-            Ending::Unschedulable(Unschedulable::BudgetExhausted) => {
-                &mut self.unschedulable_budget
-            }
+            Ending::Unschedulable(Unschedulable::BudgetExhausted) => &mut self.unschedulable_budget,
         };
         *counter += 1;
     }

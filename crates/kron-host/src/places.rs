@@ -1,10 +1,13 @@
-//! Where configuration is, for the system and for a user.
+//! Where configuration and state are, for the system and for a user.
 
 use std::env;
 use std::path::{Component, Path, PathBuf};
 
 /// The system's configuration directory.
 pub const SYSTEM_CONFIG: &str = "/etc/krond.d";
+
+/// The system's state directory.
+pub const SYSTEM_STATE: &str = "/var/lib/krond";
 
 /// Whether this process configures the system: it runs as root.
 #[must_use]
@@ -21,6 +24,17 @@ pub fn config_dir() -> Option<PathBuf> {
         return Some(SYSTEM_CONFIG.into());
     }
     xdg("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("krond"))
+}
+
+/// The state directory: `/var/lib/krond` for root, otherwise
+/// `$XDG_STATE_HOME/krond`, by default `~/.local/state/krond`. Nothing if a user
+/// has no home.
+#[must_use]
+pub fn state_dir() -> Option<PathBuf> {
+    if is_system() {
+        return Some(SYSTEM_STATE.into());
+    }
+    xdg("XDG_STATE_HOME", ".local/state").map(|dir| dir.join("krond"))
 }
 
 /// An XDG base directory; relative values are to be ignored, says its standard.

@@ -2,47 +2,70 @@
 //! descriptors but the first three, nothing on standard input.
 //!
 //! The only unsafe code of the crate, two calls that `std` and nix have no safe
-//! form of. Neither touches memory.
+//! form of.
 
 #![allow(unsafe_code)]
 
 use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use nix::sys::signal::SigSet;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+/// The first descriptor that is not a standard one.
+const FIRST: libc::c_int = 3;
 
 /// Default dispositions for all signals, and none blocked.
 ///
 /// # Errors
 /// When the mask cannot be set.
 pub(crate) fn default_signals() -> Result<(), Errno> {
-    for number in 1..=libc::SIGRTMAX() {
-        // SAFETY: no handler is installed; what can be unsafe about `signal` is
-        // running one. The numbers that the C library keeps for itself, and the two
-        // that cannot be changed, are refused, which changes nothing.
-        unsafe { libc::signal(number, libc::SIG_DFL) };
+    // Not `signal`, which refuses the two that the C library keeps for itself;
+    // and `posix_spawn` leaves just those ignored.
+    const LAST: libc::c_int = 64;
+    const MASK_BYTES: libc::size_t = 8;
+    // At least as large as what the kernel reads; all zero is `SIG_DFL`.
+    let default = [0_u64; 8];
+    for number in 1..=LAST {
+        // SAFETY: the kernel reads from memory that is there and writes nothing. No
+        // handler is installed; what can be unsafe is running one. The two that
+        // cannot be changed are refused, which changes nothing.
+        unsafe {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                number,
+                default.as_ptr(),
+                std::ptr::null::<u64>(),
+                MASK_BYTES,
+            )
+        };
     }
     SigSet::empty().thread_set_mask()
 }
 
-/// Every descriptor but 0, 1 and 2 is closed when the command is executed.
+/// Closes every descriptor but 0, 1 and 2. For a process that has just begun,
+/// and owns no others.
 ///
 /// # Errors
-/// When descriptors cannot be marked.
-pub(crate) fn close_others_on_exec() -> Result<(), Errno> {
-    const FIRST: libc::c_uint = 3;
-    // SAFETY: marks descriptors, closes none; whoever owns one still does.
-    let result = unsafe {
-        libc::close_range(FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC as libc::c_int)
-    };
+/// When the kernel cannot.
+pub(crate) fn close_others() -> Result<(), Errno> {
+    // SAFETY: touches no memory. Whoever called us opened nothing, so what is
+    // closed was handed down by mistake and is nobody's.
+    let result = unsafe { libc::close_range(FIRST as libc::c_uint, libc::c_uint::MAX, 0) };
     Errno::result(result).map(drop)
 }
 
-/// Standard input at its end.
+/// Standard input at its end, and what it was until now, which is closed when
+/// the command is executed.
 ///
 /// # Errors
 /// When there is no `/dev/null`.
-pub(crate) fn empty_input() -> Result<(), Errno> {
+pub(crate) fn set_input_aside() -> Result<OwnedFd, Errno> {
+    let aside = fcntl(std::io::stdin(), FcntlArg::F_DUPFD_CLOEXEC(FIRST))?;
+    // SAFETY: made by the call before, and nobody else knows of it.
+    let aside = unsafe { OwnedFd::from_raw_fd(aside) };
     let null = std::fs::File::open("/dev/null")
         .map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))?;
-    nix::unistd::dup2_stdin(null)
+    nix::unistd::dup2_stdin(null)?;
+    Ok(aside)
 }

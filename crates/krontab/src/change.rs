@@ -3,14 +3,15 @@
 //! The new file is read and checked before it takes the place of the old one.
 
 use crate::cli::{Add, Remove, Set, Source, Target};
-use crate::diagnostic::{Finding, Page};
-use crate::failure::{FATAL, Failure, INVALID, USER, warn};
 use crate::lint::{advise, other_accounts};
-use crate::{clock, jobs, list, moment, terminal};
+use crate::{clock, jobs, list};
 use kron_core::syntax::Spec;
 use kron_core::{Zones, nearest, quoted};
 use kron_host::{config, places, replace};
 use kron_tab::{Key, Line, Tab, edit, words};
+use kron_term::diagnostic::{Finding, Page};
+use kron_term::failure::{FATAL, Failure, INVALID, USER, warn};
+use kron_term::{moment, terminal};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -274,7 +275,7 @@ impl Draft {
 
     fn read(path: &Path, change: bool) -> Result<Self, Failure> {
         let refused = |refusal: config::Refusal| {
-            terminal::print_error(&crate::diagnostic::render_refusal(
+            terminal::print_error(&kron_term::diagnostic::render_refusal(
                 &path.display().to_string(),
                 &refusal,
             ));

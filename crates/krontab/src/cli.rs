@@ -3,22 +3,10 @@
 // Doc comments here become the text of `--help`.
 #![allow(missing_docs)]
 
-use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+pub use kron_term::choice::{Colour, Format};
+use kron_term::choice::{STYLES, VERSION};
 use std::path::PathBuf;
-use std::sync::LazyLock;
-
-/// Version, with the release of the time zone database that decides.
-static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let zones = kron_core::Zones::bundled();
-    format!("{} (tzdb {}, {})", env!("CARGO_PKG_VERSION"), zones.version(), kron_core::ALGORITHM)
-});
-
-const STYLES: Styles = Styles::styled()
-    .header(AnsiColor::Green.on_default().bold())
-    .usage(AnsiColor::Green.on_default().bold())
-    .literal(AnsiColor::Cyan.on_default().bold())
-    .placeholder(AnsiColor::Cyan.on_default());
 
 /// Write, check, explain and preview Kron schedules
 ///
@@ -51,28 +39,6 @@ pub struct Cli {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub color: Colour,
-}
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Colour {
-    /// On a terminal, unless `NO_COLOR` is set
-    #[default]
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-/// Text for people, or JSON for programs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    #[default]
-    Text,
-    /// For programs; stable
-    Json,
 }
 
 /// How a list of runs is printed.

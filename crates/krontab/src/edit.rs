@@ -2,9 +2,9 @@
 
 use crate::change::{self, Draft};
 use crate::cli::Edit;
-use crate::failure::{FATAL, Failure, INVALID, USER};
-use crate::terminal;
 use kron_core::Zones;
+use kron_term::failure::{FATAL, Failure, INVALID, USER};
+use kron_term::terminal;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};

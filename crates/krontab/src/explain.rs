@@ -1,13 +1,14 @@
 //! `krontab explain`: why a job runs at the second it does.
 
 use crate::cli::{Explain, Format};
-use crate::failure::{Failure, USER};
 use crate::jobs::{self, Named};
-use crate::{clock, moment, picture, terminal};
+use crate::{clock, picture};
 use anstyle::{AnsiColor, Style};
 use kron_core::bounds::SAMPLING_BUDGET;
 use kron_core::time::duration::Pretty;
 use kron_core::{Decision, Job, PeriodId, Record, Rejected, UtcSecond, Zones, timeline};
+use kron_term::failure::{Failure, USER};
+use kron_term::{moment, terminal};
 use serde::Serialize;
 use std::fmt::Write;
 

@@ -5,15 +5,16 @@
 
 use crate::change::{self, Draft};
 use crate::cli::{Format, Import, ImportFormat};
-use crate::failure::{Failure, INVALID, USER, note, warn};
-use crate::jobs::printable;
+use crate::clock;
 use crate::lint::counted;
-use crate::{clock, terminal};
 use anstyle::{AnsiColor, Style};
 use kron_core::{Job, UtcSecond, Zones};
 use kron_host::{account, places};
 use kron_import::{File, Host, Item, Names, Verdict};
 use kron_tab::{Key, Line, edit, words};
+use kron_term::failure::{Failure, INVALID, USER, note, warn};
+use kron_term::sources::printable;
+use kron_term::terminal;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Read;

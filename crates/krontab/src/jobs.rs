@@ -1,30 +1,15 @@
 //! The jobs a command speaks of: files read, checked, and one job found.
 
 use crate::cli::{Source, SourceOrSchedule};
-use crate::diagnostic::{Finding, Page, render_refusal};
-use crate::failure::{Failure, INVALID, USER};
-use crate::terminal;
 use kron_core::{Job, Zones, nearest};
-use kron_host::{config, places};
-use kron_tab::{Entry, Tab};
+use kron_host::places;
+use kron_tab::Entry;
+use kron_term::diagnostic::{Finding, Page, render_refusal};
+use kron_term::failure::{Failure, INVALID, USER};
+use kron_term::sources::{self, Sheet, files, printable};
+use kron_term::terminal;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// A file of the configuration.
-pub struct Loaded {
-    /// How it is called in messages.
-    pub shown: String,
-    pub bytes: Vec<u8>,
-    pub tab: Tab,
-    /// Whether only a daemon of this user, who is not root, would accept it.
-    pub own: bool,
-}
-
-/// A file that belongs to the configuration, and how it is called in messages.
-pub struct Found {
-    pub shown: String,
-    pub path: PathBuf,
-}
 
 /// The paths to look at: those given, or the default directory.
 pub fn paths(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
@@ -42,58 +27,9 @@ pub fn no_configuration(path: &Path, code: u8) -> Failure {
         .hint("add a job: `krontab add NAME 'SCHEDULE' -- COMMAND`, or name a file: `--file PATH`")
 }
 
-/// The files that a path stands for.
-pub fn files(path: &Path) -> Result<Vec<Found>, config::Refusal> {
-    let own = places::clean(path).ok();
-    let files = config::files(path)?;
-    Ok(files
-        .into_iter()
-        .map(|file| {
-            let shown = match file.file_name() {
-                Some(name) if Some(&file) != own.as_ref() => path.join(name),
-                _ => path.to_path_buf(),
-            };
-            Found { shown: printable(&shown), path: file }
-        })
-        .collect())
-}
-
-/// A path that cannot forge a line of output.
-pub fn printable(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    if !text.chars().any(char::is_control) {
-        return text.into_owned();
-    }
-    let escape =
-        |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
-    text.chars().map(escape).collect()
-}
-
-/// Reads and parses a file. `installed` is the directory it is taken to be in.
-pub fn read(
-    found: Found,
-    installed: Option<&Path>,
-    zones: &mut Zones,
-) -> Result<Loaded, (String, config::Refusal)> {
-    let source = match config::read(&found.path) {
-        Ok(source) => source,
-        Err(refusal) => return Err((found.shown, refusal)),
-    };
-    let path = match (installed, found.path.file_name()) {
-        (Some(directory), Some(name)) => {
-            let directory = places::clean(directory).unwrap_or_else(|_| directory.into());
-            directory.join(name).to_string_lossy().into_owned()
-        }
-        _ => source.path,
-    };
-    let tab = kron_tab::read(&path, &source.bytes, zones);
-    let own = installed.is_none() && !places::is_system() && source.owner != 0;
-    Ok(Loaded { shown: found.shown, bytes: source.bytes, tab, own })
-}
-
 /// Every file of a source, all of them valid; otherwise everything wrong with
 /// them has been printed.
-pub fn load(source: &Source, zones: &mut Zones) -> Result<Vec<Loaded>, Failure> {
+pub fn load(source: &Source, zones: &mut Zones) -> Result<Vec<Sheet>, Failure> {
     let mut loaded = Vec::new();
     let mut failed = false;
     // A file named twice is one file.
@@ -115,15 +51,15 @@ pub fn load(source: &Source, zones: &mut Zones) -> Result<Vec<Loaded>, Failure> 
             if !seen.insert(file.path.clone()) {
                 continue;
             }
-            match read(file, source.installed.as_deref(), zones) {
-                Ok(file) => {
-                    failed |= !file.tab.problems.is_empty();
-                    report(&file);
-                    loaded.push(file);
+            match sources::read(&file, source.installed.as_deref(), zones) {
+                Ok(sheet) => {
+                    failed |= !sheet.tab.problems.is_empty();
+                    report(&sheet);
+                    loaded.push(sheet);
                 }
-                Err((shown, refusal)) => {
+                Err(refusal) => {
                     failed = true;
-                    terminal::print_error(&render_refusal(&shown, &refusal));
+                    terminal::print_error(&render_refusal(&file.shown, &refusal));
                 }
             }
         }
@@ -132,7 +68,7 @@ pub fn load(source: &Source, zones: &mut Zones) -> Result<Vec<Loaded>, Failure> 
 }
 
 /// Prints the problems of a file to standard error.
-pub fn report(file: &Loaded) {
+pub fn report(file: &Sheet) {
     if file.tab.problems.is_empty() {
         return;
     }
@@ -143,7 +79,7 @@ pub fn report(file: &Loaded) {
 }
 
 /// The entry that a name or an identity means.
-pub fn find<'a>(files: &'a [Loaded], wanted: &str) -> Result<(&'a Loaded, &'a Entry), Failure> {
+pub fn find<'a>(files: &'a [Sheet], wanted: &str) -> Result<(&'a Sheet, &'a Entry), Failure> {
     let all = || files.iter().flat_map(|file| file.tab.entries.iter().map(move |e| (file, e)));
     let identity = |entry: &Entry| entry.job.identity().as_str() == wanted;
     let mut found: Vec<_> =

@@ -13,27 +13,23 @@ mod change;
 pub mod cli;
 mod clock;
 mod decide;
-mod diagnostic;
 mod edit;
 mod explain;
-mod failure;
 mod ics;
 mod import;
 mod jobs;
 mod lint;
 mod list;
-mod moment;
 mod next;
 mod picture;
 mod run;
 mod show;
-mod table;
-mod terminal;
 mod verify;
 
 use clap::Parser;
 use cli::{Cli, Command};
-use failure::Failure;
+use kron_term::failure::{self, Failure};
+use kron_term::terminal;
 use std::ffi::OsString;
 
 /// Runs `krontab` with these arguments; the exit code.

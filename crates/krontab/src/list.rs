@@ -1,13 +1,14 @@
 //! `krontab list`: the jobs of the configuration.
 
 use crate::cli::{Format, List};
-use crate::failure::{Failure, note};
+use crate::clock;
 use crate::jobs;
 use crate::show::entry_json;
-use crate::table::{Cell, Table};
-use crate::{clock, moment, terminal};
 use anstyle::{AnsiColor, Style};
 use kron_core::{Job, UtcSecond, Zones};
+use kron_term::failure::{Failure, note};
+use kron_term::table::{Cell, Table};
+use kron_term::{moment, terminal};
 use serde_json::json;
 use std::time::Duration;
 

@@ -1,12 +1,13 @@
 //! `krontab next`: the runs to come, of one job or of all.
 
 use crate::cli::{Next, TimelineFormat};
-use crate::failure::{Failure, INVALID, note};
 use crate::jobs::{self, Named};
-use crate::table::{Cell, Table};
-use crate::{clock, ics, moment, terminal};
+use crate::{clock, ics};
 use anstyle::{AnsiColor, Style};
 use kron_core::{PeriodId, Record, UtcSecond, Zone, Zones, timeline};
+use kron_term::failure::{Failure, INVALID, note};
+use kron_term::table::{Cell, Table};
+use kron_term::{moment, terminal};
 use serde::Serialize;
 
 /// Runs shown if nothing else is said.

@@ -4,14 +4,15 @@
 //! passes on signals, and ends it when its timeout is over.
 
 use crate::cli::Run;
-use crate::failure::{FATAL, Failure, INVALID, USER, note, plain};
 use crate::jobs;
 use kron_core::Zones;
 use kron_core::time::duration::Pretty;
-use kron_host::launch::{Daemon, Plan, PlanError};
+use kron_host::launch::{self, Daemon, Plan, PlanError};
 use kron_tab::{Entry, Output};
+use kron_term::failure::{FATAL, Failure, INVALID, USER, note, plain};
 use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::unistd::Pid;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -66,8 +67,8 @@ fn start(plan: &Plan) -> io::Result<Child> {
 /// The other end of [`start`]: becomes the command, or says why not.
 pub fn launch() -> Result<u8, Failure> {
     let mut text = Vec::new();
-    let plan = io::stdin()
-        .lock()
+    let input = launch::begin().map_err(|error| Failure::new(FATAL, error.to_string()))?;
+    let plan = File::from(input)
         .read_to_end(&mut text)
         .and_then(|_| serde_json::from_slice::<Plan>(&text).map_err(io::Error::other))
         .map_err(|error| {

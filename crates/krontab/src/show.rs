@@ -1,12 +1,13 @@
 //! `krontab show`: one job in full.
 
 use crate::cli::{Format, Show};
-use crate::failure::Failure;
-use crate::{clock, jobs, list, moment, terminal};
+use crate::{clock, jobs, list};
 use anstyle::{AnsiColor, Style};
 use kron_core::time::duration::Pretty;
 use kron_core::{Job, UtcSecond, Zones};
 use kron_tab::{Command, Entry, Lines};
+use kron_term::failure::Failure;
+use kron_term::{moment, terminal};
 use serde_json::{Map, Value, json};
 
 pub fn show(arguments: &Show) -> Result<u8, Failure> {

@@ -1,11 +1,11 @@
 //! `krontab verify`: logged decisions, made again.
 
 use crate::cli::{Format, Verify};
-use crate::failure::{Failure, INVALID, USER, plain};
 use crate::lint::counted;
-use crate::terminal;
 use anstyle::{AnsiColor, Style};
 use kron_core::{Difference, EVENT, Record, Zones, logfmt};
+use kron_term::failure::{Failure, INVALID, USER, plain};
+use kron_term::terminal;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;

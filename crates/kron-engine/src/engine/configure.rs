@@ -39,8 +39,7 @@ impl Engine {
             } else {
                 added += 1;
                 let mut lines = mem::take(&mut self.pending.roster);
-                let (job, active, remark) =
-                    Tracked::enrol(entry, found, moment.now, &mut lines);
+                let (job, active, remark) = Tracked::enrol(entry, found, moment.now, &mut lines);
                 self.pending.roster = lines;
                 let line = remark.map(|remark| report::remark(&job, &remark));
                 let is_fresh = line.is_some();

@@ -126,7 +126,13 @@ impl Engine {
         self.end_runs(key, Why::Replaced, moment, effects);
     }
 
-    pub(super) fn end_runs(&mut self, key: JobKey, why: Why, moment: Moment, effects: &mut Vec<Effect>) {
+    pub(super) fn end_runs(
+        &mut self,
+        key: JobKey,
+        why: Why,
+        moment: Moment,
+        effects: &mut Vec<Effect>,
+    ) {
         let Some(job) = self.job(key) else { return };
         for id in job.runs().to_vec() {
             let Some(run) = self.runs.get_mut(&id) else { continue };
@@ -143,7 +149,13 @@ impl Engine {
         }
     }
 
-    pub(super) fn exited(&mut self, id: RunId, exit: Exit, moment: Moment, effects: &mut Vec<Effect>) {
+    pub(super) fn exited(
+        &mut self,
+        id: RunId,
+        exit: Exit,
+        moment: Moment,
+        effects: &mut Vec<Effect>,
+    ) {
         let Some(run) = self.runs.get_mut(&id) else { return };
         let Phase::Running(begun) = &run.phase else {
             return self.died_early(id, exit, moment, effects);

@@ -2,18 +2,19 @@
 
 use super::Engine;
 use crate::event::{JobKey, RunId};
-use crate::job::Blocked;
+use crate::job::{Blocked, Tracked};
 use crate::kept::Last;
 use crate::run::{Phase, Run};
 use crate::tally::Tally;
 use crate::view::{BlockedView, Gauges, JobView, LastView, NextView, RunningView, Standing};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use kron_core::{PeriodId, Record, UtcInstant};
+use kron_core::{Identity, PeriodId, Record, UtcInstant, UtcSecond};
 use kron_tab::Entry;
 
 impl Engine {
     /// The configured jobs, in the order of their identities.
+    #[must_use]
     pub fn keys(&self) -> &[JobKey] {
         &self.index
     }
@@ -28,9 +29,8 @@ impl Engine {
     #[must_use]
     pub fn find(&self, word: &str) -> Vec<JobKey> {
         let is_meant = |key: &JobKey| {
-            self.job(*key).is_some_and(|job| {
-                &*job.entry.name == word || job.identity().as_str() == word
-            })
+            self.job(*key)
+                .is_some_and(|job| &*job.entry.name == word || job.identity().as_str() == word)
         };
         self.index.iter().copied().filter(is_meant).collect()
     }
@@ -99,6 +99,19 @@ impl Engine {
         })
     }
 
+    /// What a run is of: entry, period and chosen time.
+    #[must_use]
+    pub fn run(&self, run: RunId) -> Option<(&Entry, PeriodId, UtcSecond)> {
+        let run = self.runs.get(&run)?;
+        Some((&self.job(run.job)?.entry, run.period, run.chosen))
+    }
+
+    /// The identities that are tracked, those of jobs no longer configured but
+    /// still running included.
+    pub fn identities(&self) -> impl Iterator<Item = &Identity> {
+        self.jobs.iter().flatten().map(Tracked::identity)
+    }
+
     /// The record of a decision.
     #[must_use]
     pub fn record(&self, key: JobKey, period: PeriodId) -> Option<Record> {
@@ -123,9 +136,8 @@ impl Engine {
     /// Numbers about the whole.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
-        let is_running = |run: &&Run| {
-            matches!(run.phase, Phase::Running(_) | Phase::Leaderless(..))
-        };
+        let is_running =
+            |run: &&Run| matches!(run.phase, Phase::Running(_) | Phase::Leaderless(..));
         Gauges {
             jobs: self.index.len(),
             queued: self.queue.len(),

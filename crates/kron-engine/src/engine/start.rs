@@ -73,7 +73,13 @@ impl Engine {
 
     /// A process is at the gate. From here on the period counts as executed; the
     /// gate opens when that is durable.
-    pub(super) fn prepared(&mut self, id: RunId, begun: Begun, moment: Moment, effects: &mut Vec<Effect>) {
+    pub(super) fn prepared(
+        &mut self,
+        id: RunId,
+        begun: Begun,
+        moment: Moment,
+        effects: &mut Vec<Effect>,
+    ) {
         let Some(run) = self.runs.get_mut(&id) else {
             // Abandoned in the meantime.
             return;
@@ -130,8 +136,7 @@ impl Engine {
             .filter(|at| *at < job.job().policy().expiry(run.chosen));
         let retry = retry_at.map_or("none before the deadline".to_string(), |at| at.to_string());
         effects.push(Effect::Log(report::unprepared(job, &run, failure, &retry)));
-        let obstacle = format!("{}: {}", failure.operation, failure.message);
-        self.block(run.job, run.period, &obstacle, retry_at, moment.now);
+        self.block(run.job, run.period, &failure.message, retry_at, moment.now);
         // It was to be replaced itself, and is not there.
         self.replace_next(run.job, moment, effects);
         self.visit(run.job, moment, effects);

@@ -446,8 +446,8 @@ fn several_wait_to_replace() {
         10:03:30 prepare a 10:02
         10:03:30 exited a 10:00 137 replaced
         10:03:30 ERROR error a 10:02 exec: no such command
-        10:03:30 outcome a 10:01 missed: exec: no such command
-        10:03:30 outcome a 10:02 missed: exec: no such command
+        10:03:30 outcome a 10:01 missed: no such command
+        10:03:30 outcome a 10:02 missed: no such command
         10:05:00 state a: last 10:02 missed, active 0, history executed 137:replaced; missed ?; missed ?",
     );
     check(

@@ -345,7 +345,7 @@ fn others_are_not_disturbed() {
         10:00:00 release nonzero 10:00
         10:00:01 exited good 10:00 0
         10:00:01 exited nonzero 10:00 9
-        10:00:01 outcome failing 10:00 missed: exec: no such command",
+        10:00:01 outcome failing 10:00 missed: no such command",
     );
 }
 

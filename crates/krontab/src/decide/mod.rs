@@ -6,11 +6,11 @@
 mod definition;
 mod known;
 
-use crate::failure::{FATAL, Failure, INVALID, plain};
-use crate::terminal::unless_closed;
 use known::Known;
 use kron_core::syntax::Spec;
 use kron_core::{DefinitionErrors, Identity, Job, PeriodId, Zones};
+use kron_term::failure::{FATAL, Failure, INVALID, plain};
+use kron_term::terminal::unless_closed;
 use serde::Deserialize;
 use serde_json::json;
 use std::borrow::Cow;

@@ -2,11 +2,11 @@
 
 use super::lookahead::{Lookahead, Outlook};
 use super::surroundings::Surroundings;
-use crate::diagnostic::Finding;
-use crate::moment::two_units;
 use kron_core::time::duration::Pretty;
 use kron_core::{ChangeKind, ClockChange, Job, PeriodId, Span, UtcSecond};
 use kron_tab::{Command, Entry, Key, Problem};
+use kron_term::diagnostic::Finding;
+use kron_term::moment::two_units;
 use std::time::Duration;
 
 const YEAR: Duration = Duration::from_secs(365 * 86_400);

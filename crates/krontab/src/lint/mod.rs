@@ -5,15 +5,17 @@ mod lookahead;
 mod surroundings;
 
 use crate::cli::{Format, Lint};
-use crate::diagnostic::{Finding, Page, Severity, refusal_json, render_refusal};
-use crate::failure::{Failure, INVALID, USER, note};
-use crate::jobs::{self, Loaded};
-use crate::{clock, moment, terminal};
+use crate::clock;
+use crate::jobs;
 use advice::Adviser;
 use anstyle::{AnsiColor, Style};
 use kron_core::{UtcSecond, Zones};
 use kron_host::config::Refusal;
 use kron_tab::{Entry, Tab};
+use kron_term::diagnostic::{Finding, Page, Severity, refusal_json, render_refusal};
+use kron_term::failure::{Failure, INVALID, USER, note};
+use kron_term::sources::{self, Sheet};
+use kron_term::{moment, terminal};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Stdout, Write};
@@ -44,16 +46,16 @@ pub fn lint(arguments: &Lint) -> Result<u8, Failure> {
         if arguments.paths.is_empty() && !path.exists() {
             return Err(jobs::no_configuration(&path, INVALID));
         }
-        match jobs::files(&path) {
+        match sources::files(&path) {
             Ok(found) if found.is_empty() => {
                 note(format_args!("no `.kron` files in {}", path.display()));
             }
-            Err(refusal) => report.refused(&jobs::printable(&path), &refusal),
+            Err(refusal) => report.refused(&sources::printable(&path), &refusal),
             Ok(found) => {
                 for file in found {
-                    match jobs::read(file, arguments.installed.as_deref(), &mut zones) {
-                        Err((shown, refusal)) => report.refused(&shown, &refusal),
-                        Ok(file) => report.file(&file, &mut adviser),
+                    match sources::read(&file, arguments.installed.as_deref(), &mut zones) {
+                        Err(refusal) => report.refused(&file.shown, &refusal),
+                        Ok(sheet) => report.file(&sheet, &mut adviser),
                     }
                 }
             }
@@ -102,7 +104,7 @@ impl Report<'_> {
         }
     }
 
-    fn file(&mut self, file: &Loaded, adviser: &mut Adviser) {
+    fn file(&mut self, file: &Sheet, adviser: &mut Adviser) {
         self.tally.files += 1;
         self.tally.entries += file.tab.entries.len();
         let mut findings: Vec<Finding> =

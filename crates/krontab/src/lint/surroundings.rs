@@ -1,9 +1,9 @@
 //! Whether this host has what an entry names: its program, user and group.
 
-use crate::diagnostic::Finding;
 use kron_core::Span;
 use kron_host::launch::{self, DEFAULT_PATH, NoProgram, PlanError};
 use kron_tab::{Command, Entry, Key, Problem};
+use kron_term::diagnostic::Finding;
 use std::collections::HashMap;
 use std::path::Path;
 

@@ -10,6 +10,9 @@ pub const ACCEPTED: &str = "`2026-03-01T10:00:00Z`, `2026-03-01 10:00` (in the j
      `2026-03-01`, `now`, `+2h` or `-90m`";
 
 /// Reads a time. Without an offset it is local to `zone`.
+///
+/// # Errors
+/// When it is none; the failure says what is accepted.
 pub fn parse(text: &str, zone: &Zone, now: UtcSecond) -> Result<UtcSecond, Failure> {
     let invalid = || {
         Failure::new(INVALID, format!("{} is not a time", quoted(text)))
@@ -64,17 +67,20 @@ fn date_and_time(text: &str) -> Option<(Date, u32)> {
 }
 
 /// A time as the clock on the wall shows it: `Mon 2026-03-02 10:00:00 +01:00`.
+#[must_use]
 pub fn local(zone: &Zone, at: UtcSecond) -> String {
     let local = zone.local_time(at);
     format!("{} {local}", local.weekday())
 }
 
 /// A time with its distance, for one line: UTC, local, and how long until then.
+#[must_use]
 pub fn in_full(zone: &Zone, at: UtcSecond, now: UtcSecond) -> String {
     format!("{at}  {}  {}", local(zone, at), distance(now, at))
 }
 
 /// How long from `now` to `then`, in at most two units: `in 3h 20m`.
+#[must_use]
 pub fn distance(now: UtcSecond, then: UtcSecond) -> String {
     let seconds = then.unix_seconds() - now.unix_seconds();
     let length = two_units(seconds.unsigned_abs());
@@ -86,6 +92,7 @@ pub fn distance(now: UtcSecond, then: UtcSecond) -> String {
 }
 
 /// A length in at most two units.
+#[must_use]
 pub fn two_units(seconds: u64) -> String {
     let units = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)];
     let first = units.iter().position(|(_, size)| seconds >= *size).unwrap_or(3);

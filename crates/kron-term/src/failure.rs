@@ -9,6 +9,8 @@ use std::path::Path;
 pub const USER: u8 = 1;
 /// Input or configuration that is not valid, or cannot be read.
 pub const INVALID: u8 = 2;
+/// The lock is held by another, or state cannot be used.
+pub const STATE: u8 = 3;
 /// Something that should have been written was not.
 pub const FATAL: u8 = 4;
 
@@ -23,30 +25,50 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// A failure and its message.
     pub fn new(code: u8, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None }
     }
 
+    /// What went wrong.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     /// A failure whose reason has been printed.
+    #[must_use]
     pub const fn reported(code: u8) -> Self {
         Self { code, message: String::new(), hint: None }
     }
 
+    /// The same, with what to do about it.
+    #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
+    /// The same, with what to do about it if that is known.
+    #[must_use]
     pub fn hint_if(mut self, hint: Option<String>) -> Self {
         self.hint = hint;
         self
     }
 
     /// Something could not be done with a file.
+    #[must_use]
     pub fn file(code: u8, path: &Path, error: &std::io::Error) -> Self {
         Self::new(code, format!("{}: {}", path.display(), plain(error)))
     }
 
+    /// Says it on standard error.
     pub fn report(&self) {
         if self.message.is_empty() {
             return;
@@ -59,6 +81,7 @@ impl Failure {
 }
 
 /// An error of the system without its number.
+#[must_use]
 pub fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).into()

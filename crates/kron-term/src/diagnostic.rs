@@ -23,7 +23,9 @@ pub enum Severity {
 }
 
 impl Severity {
-    const fn as_str(self) -> &'static str {
+    /// The word in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
             Self::Warning => "warning",
@@ -34,17 +36,23 @@ impl Severity {
 /// One thing to tell about a file.
 #[derive(Clone, Debug)]
 pub struct Finding {
+    /// How bad it is.
     pub severity: Severity,
+    /// What it is, and where.
     pub problem: Problem,
     /// The periods it speaks of, if any; for programs.
     pub periods: Vec<PeriodId>,
 }
 
 impl Finding {
+    /// The file cannot be used because of this.
+    #[must_use]
     pub const fn error(problem: Problem) -> Self {
         Self { severity: Severity::Error, problem, periods: Vec::new() }
     }
 
+    /// This is perhaps not what was meant.
+    #[must_use]
     pub const fn warning(problem: Problem) -> Self {
         Self { severity: Severity::Warning, problem, periods: Vec::new() }
     }
@@ -60,12 +68,14 @@ pub struct Page<'t> {
 
 impl<'t> Page<'t> {
     /// `path` is how the file is called in messages.
+    #[must_use]
     pub fn new(path: &'t str, bytes: &'t [u8]) -> Self {
         let renderer = Renderer::styled().term_width(terminal::width());
         Self { path, bytes, lines: Lines::new(bytes), renderer }
     }
 
     /// A finding for people, with styles.
+    #[must_use]
     pub fn render(&self, finding: &Finding) -> String {
         let problem = &finding.problem;
         let level = match finding.severity {
@@ -116,6 +126,7 @@ impl<'t> Page<'t> {
     }
 
     /// A finding for programs. The names are stable.
+    #[must_use]
     pub fn json(&self, finding: &Finding) -> Value {
         let Problem { category, code, span, message, found, expected, hint, note, field } =
             &finding.problem;
@@ -149,6 +160,7 @@ impl<'t> Page<'t> {
 }
 
 /// A file that is refused before it is read, for people.
+#[must_use]
 pub fn render_refusal(path: &str, refusal: &Refusal) -> String {
     let mut group = Group::with_title(
         Level::ERROR.primary_title(format!("{path}: {refusal}")).id(refusal_code(refusal)),
@@ -160,6 +172,7 @@ pub fn render_refusal(path: &str, refusal: &Refusal) -> String {
 }
 
 /// A file that is refused before it is read, for programs.
+#[must_use]
 pub fn refusal_json(path: &str, refusal: &Refusal) -> Value {
     let hint = match &refusal.reason {
         Reason::Unsafe { hint, .. } => Some(hint),
@@ -182,6 +195,8 @@ pub fn refusal_json(path: &str, refusal: &Refusal) -> Value {
     })
 }
 
-fn refusal_code(refusal: &Refusal) -> &'static str {
+/// The stable name of a refusal, as in JSON.
+#[must_use]
+pub fn refusal_code(refusal: &Refusal) -> &'static str {
     if refusal.is_unreadable() { "unreadable" } else { "unsafe-file" }
 }

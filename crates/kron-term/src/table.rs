@@ -22,21 +22,26 @@ impl<T: Into<String>> From<T> for Cell {
 }
 
 impl Cell {
+    /// A text that looks like this.
     pub fn styled(text: impl Into<String>, style: Style) -> Self {
         Self { text: text.into(), style }
     }
 }
 
 impl Table {
+    /// An empty table.
+    #[must_use]
     pub const fn new(heading: Vec<&'static str>) -> Self {
         Self { heading, rows: Vec::new() }
     }
 
+    /// Adds a row.
     pub fn row(&mut self, cells: Vec<Cell>) {
         self.rows.push(cells);
     }
 
     /// The whole table; the last column is not padded.
+    #[must_use]
     pub fn render(&self) -> String {
         let columns = self.heading.len();
         let width = |i: usize| {

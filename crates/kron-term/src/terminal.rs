@@ -1,6 +1,6 @@
 //! Standard output and standard error: colour, width, and pipes that close.
 
-use crate::cli::Colour;
+use crate::choice::Colour;
 use anstream::{AutoStream, ColorChoice};
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
@@ -16,6 +16,7 @@ pub fn choose_colour(colour: Colour) {
 }
 
 /// Columns of the terminal, or what fits a page if there is none.
+#[must_use]
 pub fn width() -> usize {
     const PAGE: usize = 80;
     if !io::stdout().is_terminal() {
@@ -89,6 +90,7 @@ pub fn note_failure(written: io::Result<()>) {
 }
 
 /// The first thing that could not be written, if any.
+#[must_use]
 pub fn failure() -> Option<io::Error> {
     FAILED.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
@@ -99,11 +101,26 @@ pub fn print_error(text: &str) {
 }
 
 /// An error of writing, unless the reader has simply gone away.
+///
+/// # Errors
+/// The one given, unless it is a closed pipe.
 pub fn unless_closed(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
+}
+
+/// Whether standard error shows colours.
+#[must_use]
+pub fn error_has_colour() -> bool {
+    AutoStream::choice(&io::stderr()) != ColorChoice::Never
+}
+
+/// A text without its styles.
+#[must_use]
+pub fn without_styles(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
 }
 
 /// A value as JSON, indented, on standard output.

@@ -1,0 +1,101 @@
+//! Whose process it is: which ids an entry asks for, and taking them on.
+
+use super::PlanError;
+use super::step::{LaunchError, Step};
+use crate::account::{self, Account};
+use nix::errno::Errno;
+use nix::unistd::{
+    Gid, Uid, geteuid, getgid, getresgid, getresuid, getuid, setgroups, setresgid, setresuid,
+};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+use serde::{Deserialize, Serialize};
+
+/// Ids of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ids {
+    /// User.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Supplementary groups.
+    pub groups: Vec<u32>,
+}
+
+impl Ids {
+    /// Takes them on: groups, then group, then user; and looks whether it is so.
+    ///
+    /// # Errors
+    /// When any of it fails. The process must not go on then.
+    pub fn take_on(&self) -> Result<(), LaunchError> {
+        let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+        let groups: Vec<Gid> = self.groups.iter().copied().map(Gid::from_raw).collect();
+        setgroups(&groups).map_err(Step::Groups.failed())?;
+        setresgid(gid, gid, gid).map_err(Step::Group.failed())?;
+        setresuid(uid, uid, uid).map_err(Step::User.failed())?;
+        let users = getresuid().map_err(Step::Verify.failed())?;
+        let groups = getresgid().map_err(Step::Verify.failed())?;
+        let taken = [users.real, users.effective, users.saved].iter().all(|id| *id == uid)
+            && [groups.real, groups.effective, groups.saved].iter().all(|id| *id == gid);
+        if !uid.is_root() {
+            let none = CapabilitySet::empty();
+            let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+            set_capabilities(None, sets)
+                .map_err(|errno| Errno::from_raw(errno.raw_os_error()))
+                .map_err(Step::Capabilities.failed())?;
+        }
+        if !taken || (!uid.is_root() && setresuid(uid, Uid::from_raw(0), uid).is_ok()) {
+            return Err(LaunchError { step: Step::Verify, errno: Errno::EPERM });
+        }
+        Ok(())
+    }
+}
+
+/// The ids that an entry asks for, and the account if it is another one;
+/// `None` if it asks for nothing that is not so already.
+///
+/// # Errors
+/// When there is no such user or group, or it may not be taken on.
+pub fn ids(
+    user: Option<&str>,
+    group: Option<&str>,
+) -> Result<Option<(Ids, Option<Account>)>, PlanError> {
+    let account = match user {
+        None => None,
+        Some(name) => Some(
+            account::by_name(name)
+                .map_err(PlanError::Database)?
+                .ok_or_else(|| PlanError::UnknownUser(name.into()))?,
+        ),
+    };
+    let gid = match group {
+        None => None,
+        Some(name) => Some(
+            account::group_id(name)
+                .map_err(PlanError::Database)?
+                .ok_or_else(|| PlanError::UnknownGroup(name.into()))?,
+        ),
+    };
+    if account.is_none() && gid.is_none() {
+        return Ok(None);
+    }
+    let me = geteuid();
+    if !me.is_root() {
+        let other_user = account.as_ref().filter(|account| account.uid != me.as_raw());
+        let other_group = gid.filter(|gid| *gid != getgid().as_raw());
+        return match (other_user, other_group, group) {
+            (Some(account), _, _) => Err(PlanError::NotPermitted(account.name.clone())),
+            (None, Some(_), Some(name)) => Err(PlanError::NotPermitted(name.into())),
+            _ => Ok(None),
+        };
+    }
+    let whose = match &account {
+        Some(account) => account.clone(),
+        None => match account::by_uid(getuid().as_raw()).map_err(PlanError::Database)? {
+            Some(account) => account,
+            None => return Err(PlanError::UnknownUser(getuid().to_string())),
+        },
+    };
+    let gid = gid.unwrap_or(whose.gid);
+    let groups = whose.groups(gid).map_err(PlanError::Database)?;
+    Ok(Some((Ids { uid: whose.uid, gid, groups }, account)))
+}

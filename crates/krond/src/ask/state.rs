@@ -1,0 +1,115 @@
+//! `krond state`: a job's state file, shown or reset. Without a daemon the files
+//! are looked at directly.
+
+use super::{ask, text};
+use crate::cli::{AskJob, State, StateCommand};
+use crate::clock::Clock;
+use crate::control::Request;
+use crate::place;
+use crate::store::{self, Store, StoreError};
+use kron_core::{Identity, Ledger};
+use kron_engine::commit::{Batch, RosterLine, Snapshot};
+use kron_engine::kept::Kept;
+use kron_term::choice::Format;
+use kron_term::failure::{FATAL, Failure, STATE, USER, note};
+use kron_term::terminal;
+use serde_json::{Value, json};
+
+/// Shows or resets.
+pub fn state(arguments: &State) -> Result<u8, Failure> {
+    match &arguments.command {
+        StateCommand::Show(arguments) => show(arguments),
+        StateCommand::Reset(arguments) => reset(arguments),
+    }
+}
+
+/// Whether nobody answers because there is no daemon.
+fn is_not_running(failure: &Failure) -> bool {
+    failure.message().starts_with("krond is not running")
+}
+
+fn show(arguments: &AskJob) -> Result<u8, Failure> {
+    let request = Request::StateShow { job: arguments.job.clone() };
+    let answer = match ask(&arguments.ask.place, &request, drop) {
+        Err(failure) if is_not_running(&failure) => from_files(arguments)?,
+        other => other?,
+    };
+    let Some(state) = answer["text"].as_str() else {
+        return Err(Failure::new(USER, format!("`{}` has no state file yet", arguments.job))
+            .hint("one is written when its first period has an outcome"));
+    };
+    if arguments.ask.format == Format::Text {
+        note(text(&answer, "path"));
+        terminal::print(state);
+        return Ok(0);
+    }
+    let value: Value = serde_json::from_str(state)
+        .map_err(|error| Failure::new(STATE, format!("{}: {error}", text(&answer, "path"))))?;
+    terminal::print_json(&value);
+    Ok(0)
+}
+
+/// The state file of an identity, read without a daemon.
+fn from_files(arguments: &AskJob) -> Result<Value, Failure> {
+    let (directory, identity) = offline(arguments)?;
+    let path = store::file_of(&directory, &identity);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(json!({ "path": path.display().to_string(), "text": text })),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(json!({ "text": null })),
+        Err(error) => Err(Failure::file(STATE, &path, &error)),
+    }
+}
+
+/// Without a daemon nobody knows names; identities still mean something.
+fn offline(arguments: &AskJob) -> Result<(std::path::PathBuf, Identity), Failure> {
+    let directory = place::state_dir(&arguments.ask.place)
+        .ok_or_else(|| Failure::new(USER, "no home directory, so no state is known"))?;
+    if !arguments.job.contains(':') {
+        return Err(Failure::new(
+            USER,
+            format!("krond is not running, so `{}` could be any job of that name", arguments.job),
+        )
+        .hint("name its identity, such as `/etc/krond.d/shop.kron:backup`"));
+    }
+    let identity =
+        Identity::new(&arguments.job).map_err(|error| Failure::new(USER, error.to_string()))?;
+    Ok((directory, identity))
+}
+
+fn reset(arguments: &AskJob) -> Result<u8, Failure> {
+    let request = Request::StateReset { job: arguments.job.clone() };
+    match ask(&arguments.ask.place, &request, drop) {
+        Err(failure) if is_not_running(&failure) => reset_files(arguments)?,
+        other => drop(other?),
+    }
+    match arguments.ask.format {
+        Format::Json => terminal::print_json(&json!({ "reset": true })),
+        Format::Text => terminal::print(&format!(
+            "the marks of `{}` are forgotten; nothing due before now runs\n",
+            arguments.job
+        )),
+    }
+    Ok(0)
+}
+
+/// What a daemon would do, done without one: the directory is locked meanwhile.
+fn reset_files(arguments: &AskJob) -> Result<(), Failure> {
+    let (directory, identity) = offline(arguments)?;
+    let refused = |error: StoreError| Failure::new(STATE, error.to_string());
+    let now = Clock::default().moment().now;
+    let (store, _) = Store::open(&directory, store::Options::at(now)).map_err(refused)?;
+    let loaded = store.load(std::slice::from_ref(&identity), now).map_err(refused)?;
+    let Some(kept) = loaded.found.into_iter().next().and_then(|found| found.kept) else {
+        return Err(Failure::new(USER, format!("there is no state of `{identity}`")));
+    };
+    let definition = kept.ledger.definition();
+    let ledger = Ledger::restore(None, Vec::new(), Some(now), definition);
+    let seen = definition.map(|definition| RosterLine::Seen {
+        identity: identity.clone(),
+        not_before: now,
+        definition,
+    });
+    let snapshot = Snapshot { identity, kept: Kept { ledger, ..kept }, finished: Vec::new() };
+    let batch = Batch { jobs: vec![snapshot], roster: seen.into_iter().collect() };
+    store.commit(&batch).map(drop).map_err(|error| Failure::new(FATAL, error.to_string()))
+}

@@ -1,0 +1,96 @@
+//! `krond status`, `krond reload`, `krond stop`: the daemon as a whole.
+
+use super::{ask, begin, text};
+use crate::cli::{Ask, Stop};
+use crate::control::Request;
+use kron_core::{UtcInstant, UtcSecond};
+use kron_term::choice::Format;
+use kron_term::failure::Failure;
+use kron_term::{moment, terminal};
+use serde_json::{Value, json};
+
+/// How the daemon is.
+pub fn status(arguments: &Ask) -> Result<u8, Failure> {
+    let status = ask(&arguments.place, &Request::Status, drop)?;
+    if arguments.format == Format::Json {
+        terminal::print_json(&status);
+        return Ok(0);
+    }
+    let instant =
+        |name: &str| text(&status, name).parse::<UtcInstant>().ok().map(UtcInstant::floor);
+    let now = instant("now").unwrap_or(UtcSecond::MIN);
+    let number = |value: &Value| value.as_u64().unwrap_or(0);
+    let mut out = String::new();
+    let mut row = |name: &str, value: String| {
+        out += &format!("{name:<14}{value}\n");
+    };
+    let state = if status["stopping"] == json!(true) { "stopping" } else { "running" };
+    row("krond", format!("{state}, pid {}, version {}", status["pid"], text(&status, "version")));
+    if let Some(started) = instant("startedAt") {
+        row("since", format!("{started}  {}", moment::distance(now, started)));
+    }
+    let paths: Vec<&str> = status["configuration"]
+        .as_array()
+        .map(|paths| paths.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let paths = if paths.is_empty() { "the default directory".into() } else { paths.join(", ") };
+    row("configuration", paths);
+    row("state", text(&status, "stateDir").into());
+    row("jobs", format!("{}, {} running", number(&status["jobs"]), number(&status["running"])));
+    match instant("next") {
+        Some(next) => row("next", format!("{next}  {}", moment::distance(now, next))),
+        None => row("next", "nothing is due".into()),
+    }
+    let outcomes = &status["outcomes"];
+    let counts: Vec<String> = ["executed", "skipped", "missed", "unschedulable", "superseded"]
+        .iter()
+        .filter(|name| number(&outcomes[**name]) > 0 || **name == "executed")
+        .map(|name| format!("{} {name}", number(&outcomes[*name])))
+        .collect();
+    row("since then", counts.join(", "));
+    row("decides by", format!("{}, tzdb {}", text(&status, "algorithm"), text(&status, "tzdb")));
+    terminal::print(&out);
+    Ok(0)
+}
+
+/// Reads the configuration again.
+pub fn reload(arguments: &Ask) -> Result<u8, Failure> {
+    let answer = ask(&arguments.place, &Request::Reload, drop)?;
+    match arguments.format {
+        Format::Json => terminal::print_json(&answer),
+        Format::Text => terminal::print(&format!("reloaded: {} jobs\n", answer["jobs"])),
+    }
+    Ok(0)
+}
+
+/// Ends the daemon.
+pub fn stop(arguments: &Stop) -> Result<u8, Failure> {
+    let how = match (arguments.graceful, arguments.now) {
+        (true, _) => Some("wait".into()),
+        (_, true) => Some("terminate".into()),
+        _ => None,
+    };
+    let place = &arguments.ask.place;
+    let is_text = arguments.ask.format == Format::Text;
+    let mut conversation = begin(place, &Request::Stop { how })?;
+    let answer = conversation.finish(|row| {
+        let running = row["running"].as_u64().unwrap_or(0);
+        let what = match text(&row, "stopping") {
+            "wait" if running > 0 => format!("waiting for {running} running jobs\n"),
+            "terminate" if running > 0 => format!("ending {running} running jobs\n"),
+            "detach" if running > 0 => format!("leaving {running} jobs running\n"),
+            _ => return,
+        };
+        if is_text {
+            terminal::print_error(&what);
+        }
+    });
+    // Its last words may be lost on the way out; that it is gone is what matters.
+    conversation.wait_for_the_end();
+    if is_text {
+        terminal::print("krond has ended\n");
+    } else {
+        terminal::print_json(&answer.unwrap_or_else(|_| json!({ "stopped": true })));
+    }
+    Ok(0)
+}

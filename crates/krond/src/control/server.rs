@@ -1,0 +1,236 @@
+//! The daemon's end of the socket. Nobody who is slow, silent or talks too much
+//! holds up anything: no call here waits.
+
+use super::{REQUEST_BYTES, Reply, Request};
+use crate::poll::{Interest, Poll, Source};
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::geteuid;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// Most conversations at once; beyond that the oldest is ended.
+const CLIENTS: usize = 64;
+
+/// Enough to send for now: more rows are made when this has gone out.
+pub const ENOUGH: usize = 256 * 1024;
+
+/// The socket, and those who talk.
+#[derive(Debug)]
+pub struct Server {
+    listener: UnixListener,
+    path: PathBuf,
+    clients: BTreeMap<u32, Client>,
+    next: u32,
+}
+
+/// Somebody who talks.
+#[derive(Debug)]
+struct Client {
+    stream: UnixStream,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    sent: usize,
+    /// Whether the last line is in the output.
+    is_answered: bool,
+    is_asking: bool,
+}
+
+/// What became of a client that was ready.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing to be done.
+    Nothing,
+    /// It asks this.
+    Request(Request),
+    /// Its output is sent, and its answer goes on.
+    Hungry,
+    /// It is gone.
+    Gone,
+}
+
+/// Whether a client takes more of its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appetite {
+    /// At once.
+    More,
+    /// When what it has is sent.
+    Enough,
+    /// It is gone.
+    Gone,
+}
+
+/// A path for a socket however long the real one is: the system takes 107 bytes.
+/// The descriptor must live as long as the path is used.
+pub(super) fn short(path: &Path) -> io::Result<(Option<rustix::fd::OwnedFd>, PathBuf)> {
+    const LONGEST: usize = 107;
+    if path.as_os_str().len() <= LONGEST {
+        return Ok((None, path.into()));
+    }
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(ErrorKind::InvalidInput.into());
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let directory = openat(rustix::fs::CWD, parent, flags, Mode::empty())?;
+    let path = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name);
+    Ok((Some(directory), path))
+}
+
+impl Server {
+    /// Opens the socket. Whoever holds the lock of the state directory owns the
+    /// socket, so one that is left over is removed.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        use std::os::unix::fs::FileTypeExt;
+        match fs::symlink_metadata(path) {
+            Ok(old) if old.file_type().is_socket() => {
+                if old_owner_listens(path) {
+                    return Err(io::Error::new(ErrorKind::AddrInUse, "another daemon uses it"));
+                }
+                fs::remove_file(path)?;
+            }
+            Ok(_) => return Err(io::Error::new(ErrorKind::AlreadyExists, "it is not a socket")),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let (_directory, short) = short(path)?;
+        let listener = UnixListener::bind(short)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, path: path.into(), clients: BTreeMap::new(), next: 1 })
+    }
+
+    /// Waits for whoever wants to talk.
+    ///
+    /// # Errors
+    /// When that is impossible.
+    pub fn register(&self, poll: &Poll) -> io::Result<()> {
+        poll.add(&self.listener, Source::Control, Interest::Read)
+    }
+
+    /// Lets in everybody who may come in.
+    pub fn accept(&mut self, poll: &Poll) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            if stream.set_nonblocking(true).is_err() || !may_talk(&stream) {
+                continue;
+            }
+            if self.clients.len() >= CLIENTS {
+                self.clients.pop_first();
+            }
+            let id = self.next;
+            self.next = self.next.wrapping_add(1);
+            if poll.add(&stream, Source::Client(id), Interest::Read).is_ok() {
+                let client = Client {
+                    stream,
+                    input: Vec::new(),
+                    output: Vec::new(),
+                    sent: 0,
+                    is_answered: false,
+                    is_asking: true,
+                };
+                self.clients.insert(id, client);
+            }
+        }
+    }
+
+    /// A client is ready to be read from or written to.
+    pub fn ready(&mut self, id: u32, poll: &Poll) -> Heard {
+        let Some(client) = self.clients.get_mut(&id) else { return Heard::Gone };
+        let heard = if client.is_asking { client.listen() } else { client.send() };
+        match heard {
+            Heard::Gone => {
+                self.clients.remove(&id);
+            }
+            Heard::Request(_) => {
+                client.is_asking = false;
+                // Until there is an answer, only its going away is of interest, and
+                // that is always heard.
+                poll.remove(&client.stream);
+            }
+            Heard::Nothing | Heard::Hungry => {}
+        }
+        heard
+    }
+
+    /// Gives a client a part of its answer.
+    pub fn reply(&mut self, id: u32, reply: &Reply, poll: &Poll) -> Appetite {
+        let Some(client) = self.clients.get_mut(&id) else { return Appetite::Gone };
+        if client.output.is_empty() {
+            poll.remove(&client.stream);
+            if poll.add(&client.stream, Source::Client(id), Interest::Write).is_err() {
+                self.clients.remove(&id);
+                return Appetite::Gone;
+            }
+        }
+        if serde_json::to_writer(&mut client.output, reply).is_ok() {
+            client.output.push(b'\n');
+        }
+        client.is_answered = !matches!(reply, Reply::Row(_));
+        if client.output.len() < ENOUGH { Appetite::More } else { Appetite::Enough }
+    }
+
+    /// Sends what can be sent at once; the daemon ends.
+    pub fn say_goodbye(&mut self) {
+        for client in self.clients.values_mut() {
+            let _ = client.send();
+        }
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Whether somebody accepts connections at a socket that is there already.
+fn old_owner_listens(path: &Path) -> bool {
+    short(path).is_ok_and(|(_directory, short)| UnixStream::connect(short).is_ok())
+}
+
+/// Only root and our own user may. Others learn nothing, not even why.
+fn may_talk(stream: &UnixStream) -> bool {
+    socket_peercred(stream).is_ok_and(|peer| peer.uid.is_root() || peer.uid == geteuid())
+}
+
+impl Client {
+    fn listen(&mut self) -> Heard {
+        let mut part = [0; 4096];
+        loop {
+            match self.stream.read(&mut part) {
+                Ok(0) => return Heard::Gone,
+                Ok(length) => self.input.extend_from_slice(&part[..length]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Heard::Nothing,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return Heard::Gone,
+            }
+            if let Some(end) = self.input.iter().position(|b| *b == b'\n') {
+                let line = &self.input[..end];
+                return match serde_json::from_slice(line) {
+                    Ok(request) => Heard::Request(request),
+                    Err(_) => Heard::Gone,
+                };
+            }
+            if self.input.len() > REQUEST_BYTES {
+                return Heard::Gone;
+            }
+        }
+    }
+
+    fn send(&mut self) -> Heard {
+        while self.sent < self.output.len() {
+            match self.stream.write(&self.output[self.sent..]) {
+                Ok(0) => return Heard::Gone,
+                Ok(length) => self.sent += length,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Heard::Nothing,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return Heard::Gone,
+            }
+        }
+        self.output.clear();
+        self.sent = 0;
+        if self.is_answered { Heard::Gone } else { Heard::Hungry }
+    }
+}

@@ -1,0 +1,252 @@
+//! What the engine wants done with processes.
+
+use super::processes::Door;
+use super::{Daemon, Surroundings};
+use crate::crash;
+use crate::exec::group::{Leader, members, signal_group, signal_members};
+use crate::exec::{Order, Report, Target, is_transient, process};
+use crate::poll::{Interest, Source};
+use kron_engine::event::{Event, Exit, Preparation, RunId, Signal, StartFailure};
+use kron_engine::kept::Process;
+use kron_engine::line::{Level, Line};
+use kron_host::launch::{self, Limit, Plan};
+use kron_tab::{Entry, Output};
+use std::os::fd::AsFd;
+use std::task::Poll as Ready;
+
+impl Daemon {
+    /// Has a process made.
+    pub(super) fn prepare(&mut self, preparation: Preparation) {
+        let Preparation { run, job, period, chosen } = preparation;
+        let Some(entry) = self.engine.entry(job) else { return };
+        let target = |output: &Output| match output {
+            Output::Inherit => Target::Inherit,
+            Output::Discard => Target::Discard,
+            Output::Syslog => Target::Syslog,
+            Output::File(path) => Target::File(path.render(entry.job.zone().local_time(chosen))),
+        };
+        let (stdout, stderr) = (target(&entry.stdout), target(&entry.stderr));
+        let tag = entry.name.to_string();
+        let variables = [
+            ("KRON_JOB", entry.name.to_string()),
+            ("KRON_IDENTITY", entry.job.identity().to_string()),
+            ("KRON_PERIOD_ID", period.to_string()),
+            ("KRON_NOMINAL_TIME", period.nominal().to_string()),
+            ("KRON_CHOSEN_TIME", chosen.to_string()),
+        ];
+        let user = becomes(entry);
+        let (entry, surroundings) = (entry.clone(), self.surroundings.clone());
+        // Users are looked up where it may take its time.
+        let mut order = Order::new(run.0, tag, move || {
+            let mut plan = plan(&entry, &surroundings)?;
+            for (name, value) in variables {
+                plan.set_env(name, value);
+            }
+            Ok(plan)
+        });
+        (order.stdout, order.stderr) = (stdout, stderr);
+        self.processes.expect(run, user);
+        self.launcher.prepare(order);
+    }
+
+    /// Processes were made, or could not be.
+    pub(super) fn spawned(&mut self) {
+        for spawned in self.launcher.results() {
+            let run = RunId(spawned.run);
+            let failure = match spawned.result {
+                Ok(prepared) => match self.processes.arrived(run, prepared, &self.poll) {
+                    Ok(_) => {
+                        crash::point("spawned");
+                        continue;
+                    }
+                    Err(error) => StartFailure {
+                        operation: "watch the process",
+                        message: error.to_string(),
+                        is_transient: true,
+                    },
+                },
+                Err(_) if !self.processes.failed(run) => continue,
+                Err(refusal) => StartFailure {
+                    operation: "start a process",
+                    message: refusal.to_string(),
+                    is_transient: refusal.is_transient(),
+                },
+            };
+            self.events.push_back(Event::Unprepared { run, failure });
+        }
+    }
+
+    /// A process on its way to the gate says something.
+    pub(super) fn at_gate(&mut self, run: RunId) {
+        let Some(tended) = self.processes.get(run) else { return };
+        let Door::Closed(gate) = &mut tended.gate else { return };
+        let failure = match gate.report() {
+            Ready::Pending => return,
+            Ready::Ready(Report::Ready) => {
+                self.poll.remove(gate.fd());
+                tended.gate = match std::mem::replace(&mut tended.gate, Door::None) {
+                    Door::Closed(gate) => Door::Reached(gate),
+                    other => other,
+                };
+                let (process, user) = (tended.process.clone(), tended.user.clone());
+                crash::point("ready");
+                return self.events.push_back(Event::Prepared { run, process, user });
+            }
+            Ready::Ready(Report::Failed(error)) => StartFailure {
+                operation: error.step.as_str(),
+                message: error.to_string(),
+                is_transient: is_transient(error.errno),
+            },
+            Ready::Ready(Report::Gone) => StartFailure {
+                operation: "prepare",
+                message: "the process ended while it was being prepared".into(),
+                is_transient: true,
+            },
+        };
+        self.processes.abandon(run, &self.poll);
+        self.events.push_back(Event::Unprepared { run, failure });
+    }
+
+    /// Opens a gate.
+    pub(super) fn release(&mut self, run: RunId) {
+        crash::point("released");
+        let Some(tended) = self.processes.get(run) else { return };
+        tended.gate = match std::mem::replace(&mut tended.gate, Door::None) {
+            // If it is gone already, we hear that from its end.
+            Door::Reached(gate) => gate.release().map_or(Door::None, Door::Open),
+            other => other,
+        };
+        crash::point("started");
+    }
+
+    pub(super) fn adopt(&mut self, run: RunId, process: Process) {
+        let adopted = match process::find(&process) {
+            Ok(Some(pidfd)) => self.processes.adopt(run, process, pidfd, &self.poll),
+            Ok(None) => {
+                return self.events.push_back(Event::Exited { run, exit: Exit::UNSEEN });
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = adopted {
+            // Not knowing whether it runs, nobody may say that it does not.
+            self.fatal("watch a process of an earlier daemon", &error);
+        }
+    }
+
+    pub(super) fn process_ended(&mut self, run: RunId) {
+        let Some(tended) = self.processes.get(run) else { return };
+        self.poll.remove(&tended.pidfd);
+        if let Door::Closed(_) = tended.gate {
+            // Its last words say why; they may not have been read yet.
+            return self.at_gate(run);
+        }
+        let exit = tended.exit();
+        let failure = match &mut tended.gate {
+            Door::Open(released) => released.failure(),
+            _ => None,
+        };
+        if let Some(error) = failure {
+            // Between the gate and the command: a program replaced in between, or
+            // arguments too large.
+            let line = Line::new(Level::Error, "error")
+                .with("pid", tended.process.pid)
+                .with("error_type", "ExecutionError")
+                .with("operation", error.step.as_str())
+                .with("message", error.to_string());
+            let line = self.about(run, line);
+            self.say(&line);
+        }
+        crash::point("exited");
+        self.events.push_back(Event::Exited { run, exit });
+    }
+
+    /// Adds what the engine knows of a run to a line.
+    fn about(&self, run: RunId, line: Line) -> Line {
+        match self.engine.run(run) {
+            Some((entry, period, chosen)) => line
+                .with("identity", entry.job.identity())
+                .with("job", &entry.name)
+                .with("period_id", period)
+                .with("nominal_time", period.nominal())
+                .with("chosen_time", chosen),
+            None => line,
+        }
+    }
+
+    /// Sends a signal to the group of a run.
+    pub(super) fn send(&mut self, run: RunId, signal: Signal) {
+        let Some(tended) = self.processes.get(run) else { return };
+        let leader = if tended.is_child { Leader::Child } else { Leader::Other };
+        let signal = match signal {
+            Signal::Terminate => rustix::process::Signal::TERM,
+            Signal::Kill => rustix::process::Signal::KILL,
+        };
+        let sent = match signal_group(&tended.process, tended.pidfd.as_fd(), leader, signal) {
+            // Those that the leader left behind.
+            Ok(_) if !tended.members.is_empty() => signal_members(&tended.process, signal),
+            other => other,
+        };
+        if let Err(error) = sent {
+            let line = crate::failure_line::system("signal a process group", &error);
+            let line = self.about(run, line);
+            self.say(&line);
+        }
+    }
+
+    /// Waits for the rest of a group.
+    pub(super) fn watch_group(&mut self, run: RunId) {
+        let Some(tended) = self.processes.get(run) else { return };
+        let members = match members(&tended.process) {
+            Ok(members) => members,
+            Err(error) => {
+                self.complain("look for the rest of a process group", &error);
+                Vec::new()
+            }
+        };
+        let Some(tended) = self.processes.get(run) else { return };
+        tended.members = members;
+        tended
+            .members
+            .retain(|member| self.poll.add(member, Source::Member(run), Interest::Read).is_ok());
+        if tended.members.is_empty() {
+            self.events.push_back(Event::GroupGone(run));
+        }
+    }
+
+    /// One of the rest of a group ended: who is left?
+    pub(super) fn member_ended(&mut self, run: RunId) {
+        if let Some(tended) = self.processes.get(run)
+            && !tended.members.is_empty()
+        {
+            tended.members.clear();
+            self.watch_group(run);
+        }
+    }
+}
+
+/// Who a process becomes that is not to be what we are: `user` or `user:group`.
+fn becomes(entry: &Entry) -> Option<Box<str>> {
+    if !kron_host::places::is_system() {
+        return None;
+    }
+    let user = entry.user.as_deref().unwrap_or("root");
+    match entry.group.as_deref() {
+        Some(group) => Some(format!("{user}:{group}").into()),
+        None if user == "root" => None,
+        None => Some(user.into()),
+    }
+}
+
+/// The process of an entry, with what every job gets.
+fn plan(entry: &Entry, surroundings: &Surroundings) -> Result<Plan, launch::PlanError> {
+    let mut daemon = launch::Daemon::here();
+    daemon.nofile = surroundings.nofile;
+    let mut plan = Plan::of(entry, daemon)?;
+    if let (None, Some(most)) = (entry.limits.nofile, surroundings.limit_nofile) {
+        plan.limits.push(Limit::Nofile(most));
+    }
+    if let (None, Some(most)) = (entry.limits.nproc, surroundings.limit_nproc) {
+        plan.limits.push(Limit::Nproc(most));
+    }
+    Ok(plan)
+}

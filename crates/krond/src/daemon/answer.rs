@@ -1,0 +1,294 @@
+//! What people ask the daemon.
+
+use super::Daemon;
+use crate::control::server::{Appetite, Heard};
+use crate::control::{Refusal, Reply, Request};
+use kron_core::{PeriodId, UtcSecond};
+use kron_engine::event::{Event, JobKey, Moment, Shutdown};
+use kron_engine::kept::Finished;
+use kron_term::failure::{FATAL, INVALID, USER};
+use kron_term::moment;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Questions that are not answered yet.
+#[derive(Debug, Default)]
+pub(super) struct Conversations {
+    /// Wait for a reload.
+    reload: Vec<u32>,
+    reset: Vec<u32>,
+    stop: Vec<u32>,
+    /// Gets all jobs, from this place in the list on.
+    jobs: BTreeMap<u32, usize>,
+}
+
+type Answer = Result<Value, Refusal>;
+
+impl Daemon {
+    /// A client is ready.
+    pub(super) fn client(&mut self, id: u32, moment: Moment) {
+        match self.server.ready(id, &self.poll) {
+            Heard::Request(request) => self.request(id, request, moment),
+            Heard::Hungry => self.more_jobs(id, moment),
+            Heard::Nothing => {}
+            Heard::Gone => {
+                self.conversations.jobs.remove(&id);
+            }
+        }
+    }
+
+    fn request(&mut self, id: u32, request: Request, moment: Moment) {
+        let answer = match request {
+            Request::Status => Ok(self.status(moment)),
+            Request::Jobs => {
+                self.conversations.jobs.insert(id, 0);
+                return self.more_jobs(id, moment);
+            }
+            Request::History { job } => self.find(&job).and_then(|key| self.history(key)),
+            Request::Why { job, at } => {
+                self.find(&job).and_then(|key| self.why(key, at.as_deref(), moment))
+            }
+            Request::Reload => {
+                self.conversations.reload.push(id);
+                return self.reader.begin(&self.engine, moment.now);
+            }
+            Request::Stop { how } => return self.stop(id, how.as_deref()),
+            Request::StateShow { job } => self.find(&job).and_then(|key| self.state(key)),
+            Request::StateReset { job } => match self.find(&job) {
+                Ok(key) => {
+                    self.conversations.reset.push(id);
+                    return self.events.push_back(Event::Reset(key));
+                }
+                Err(refusal) => Err(refusal),
+            },
+        };
+        self.answer(id, answer);
+    }
+
+    fn answer(&mut self, id: u32, answer: Answer) {
+        let reply = match answer {
+            Ok(value) => Reply::Done(value),
+            Err(refusal) => Reply::Failed(refusal),
+        };
+        self.server.reply(id, &reply, &self.poll);
+    }
+
+    /// The job that is meant.
+    fn find(&self, word: &str) -> Result<JobKey, Refusal> {
+        let found = self.engine.find(word);
+        let identity = |key: &JobKey| Some(self.engine.entry(*key)?.job.identity().to_string());
+        match found[..] {
+            [key] => Ok(key),
+            [] => {
+                let names = self.engine.keys().iter().filter_map(|key| self.engine.entry(*key));
+                let near = kron_core::nearest(word, names.map(|entry| &*entry.name));
+                let refusal = Refusal::new(USER, format!("there is no job `{word}`"));
+                Err(match near {
+                    Some(name) => refusal.hint(format!("did you mean `{name}`?")),
+                    None => refusal.hint("`krond jobs` lists them"),
+                })
+            }
+            _ => {
+                let all: Vec<String> = found.iter().filter_map(identity).collect();
+                let refusal =
+                    Refusal::new(USER, format!("{} jobs are called `{word}`", found.len()));
+                Err(refusal.hint(format!("name one of: {}", all.join(", "))))
+            }
+        }
+    }
+
+    fn status(&self, moment: Moment) -> Value {
+        let gauges = self.engine.gauges();
+        let tally = self.engine.tally();
+        json!({
+            "pid": std::process::id(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "algorithm": kron_core::ALGORITHM,
+            "tzdb": kron_core::Zones::bundled().version(),
+            "now": moment.now.to_string(),
+            "startedAt": self.started_at.to_string(),
+            "configuration": self.sources().iter().map(|path| path.display().to_string())
+                .collect::<Vec<_>>(),
+            "stateDir": self.store.path().display().to_string(),
+            "jobs": gauges.jobs,
+            "running": gauges.running,
+            "next": gauges.next.map(|next| next.to_string()),
+            "stopping": self.engine.is_stopping(),
+            "outcomes": {
+                "executed": tally.executed,
+                "skipped": tally.skipped,
+                "missed": tally.missed_late + tally.missed_obstacle,
+                "unschedulable": tally.unschedulable_impossible + tally.unschedulable_budget,
+                "superseded": tally.superseded,
+            },
+        })
+    }
+
+    /// Gives a client more jobs, as many as it takes for now.
+    fn more_jobs(&mut self, id: u32, moment: Moment) {
+        let Some(mut place) = self.conversations.jobs.remove(&id) else { return };
+        while let Some(key) = self.engine.keys().get(place) {
+            place += 1;
+            let view = self.engine.view(*key, moment.now);
+            let Some(Ok(row)) = view.map(serde_json::to_value) else { continue };
+            match self.server.reply(id, &Reply::Row(row), &self.poll) {
+                Appetite::More => {}
+                Appetite::Enough => {
+                    self.conversations.jobs.insert(id, place);
+                    return;
+                }
+                Appetite::Gone => return,
+            }
+        }
+        self.answer(id, Ok(json!({ "jobs": self.engine.keys().len() })));
+    }
+
+    fn history(&self, key: JobKey) -> Answer {
+        let entry = self.engine.entry(key).ok_or_else(gone)?;
+        let history = self.finished(key)?;
+        let rows: Vec<Value> = history.iter().map(finished_json).collect();
+        Ok(json!({
+            "job": entry.name,
+            "identity": entry.job.identity().to_string(),
+            "timezone": entry.job.zone().name(),
+            "history": rows,
+        }))
+    }
+
+    fn finished(&self, key: JobKey) -> Result<Vec<Finished>, Refusal> {
+        let entry = self.engine.entry(key).ok_or_else(gone)?;
+        let history = self.store.read_history(entry.job.identity());
+        history
+            .map(Option::unwrap_or_default)
+            .map_err(|problem| Refusal::new(FATAL, problem.to_string()))
+    }
+
+    fn why(&self, key: JobKey, at: Option<&str>, moment: Moment) -> Answer {
+        let entry = self.engine.entry(key).ok_or_else(gone)?;
+        let job = &entry.job;
+        let periods: Vec<PeriodId> = match at {
+            Some(at) => {
+                let at = moment::parse(at, job.zone(), moment.now.floor()).map_err(|failure| {
+                    Refusal {
+                        code: INVALID,
+                        message: failure.message().into(),
+                        hint: failure.advice().map(String::from),
+                    }
+                })?;
+                let near = job.period_at(at).or_else(|| nearest_period(entry, at));
+                near.into_iter().collect()
+            }
+            None => {
+                let (last, next) = self.engine.around_now(key);
+                last.into_iter().chain(next).collect()
+            }
+        };
+        let history = self.finished(key)?;
+        let explain = |period: PeriodId| {
+            let record = self.engine.record(key, period);
+            let standing = self.engine.standing(key, period);
+            let past = history.iter().rev().find(|finished| finished.period == period);
+            json!({
+                "decision": record,
+                "standing": standing,
+                "finished": past.map(finished_json),
+            })
+        };
+        let view = self.engine.view(key, moment.now);
+        Ok(json!({
+            "now": moment.now.to_string(),
+            "job": view,
+            "policy": {
+                "concurrency": job.policy().concurrency.as_str(),
+                "deadline": kron_core::time::duration::Pretty(job.policy().deadline).to_string(),
+                "suspend": job.policy().suspend,
+            },
+            "periods": periods.into_iter().map(explain).collect::<Vec<_>>(),
+        }))
+    }
+
+    fn state(&self, key: JobKey) -> Answer {
+        let entry = self.engine.entry(key).ok_or_else(gone)?;
+        let path = self.store.path_of(entry.job.identity());
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Refusal::new(FATAL, format!("{}: {error}", path.display()))),
+        };
+        Ok(json!({ "path": path.display().to_string(), "text": text }))
+    }
+
+    fn stop(&mut self, id: u32, how: Option<&str>) {
+        let how = match how {
+            None => self.shutdown,
+            Some("wait") => Shutdown::Wait,
+            Some("terminate") => Shutdown::Terminate,
+            Some("detach") => Shutdown::Detach,
+            Some(_) => {
+                return self.answer(id, Err(Refusal::new(INVALID, "no such way to end")));
+            }
+        };
+        let running = self.engine.gauges().running;
+        let row = json!({ "stopping": how.as_str(), "running": running });
+        self.server.reply(id, &Reply::Row(row), &self.poll);
+        self.conversations.stop.push(id);
+        crate::notify::tell(crate::notify::STOPPING);
+        self.events.push_back(Event::Shutdown(how));
+    }
+
+    pub(super) fn answer_stop(&mut self) {
+        for id in std::mem::take(&mut self.conversations.stop) {
+            self.answer(id, Ok(json!({ "stopped": true })));
+        }
+    }
+
+    pub(super) fn answer_reload(&mut self, result: Result<(), &str>) {
+        // Those who asked while it was being read are answered by the next one.
+        if self.reader.is_wanted() {
+            return;
+        }
+        for id in std::mem::take(&mut self.conversations.reload) {
+            let answer =
+                match &result {
+                    Ok(()) => Ok(json!({ "jobs": self.engine.keys().len() })),
+                    Err(text) => Err(Refusal::new(INVALID, *text)
+                        .hint("the configuration before stays in force")),
+                };
+            self.answer(id, answer);
+        }
+    }
+
+    pub(super) fn answer_reset(&mut self) {
+        for id in std::mem::take(&mut self.conversations.reset) {
+            self.answer(id, Ok(json!({ "reset": true })));
+        }
+    }
+}
+
+fn gone() -> Refusal {
+    Refusal::new(USER, "there is no such job any more")
+}
+
+/// The period whose nominal time is nearest.
+fn nearest_period(entry: &kron_tab::Entry, at: UtcSecond) -> Option<PeriodId> {
+    let (before, after) = (entry.job.prev_period(at), entry.job.next_period(at));
+    let far =
+        |period: &PeriodId| (period.nominal().unix_seconds() - at.unix_seconds()).unsigned_abs();
+    before.into_iter().chain(after).min_by_key(far)
+}
+
+/// An end of a period as JSON; the names are stable.
+pub(crate) fn finished_json(finished: &Finished) -> Value {
+    json!({
+        "periodId": finished.period.to_string(),
+        "nominalTime": finished.period.nominal().to_string(),
+        "chosenTime": finished.chosen.map(|at| at.to_string()),
+        "outcome": finished.outcome.to_string(),
+        "reason": finished.reason,
+        "startedAt": finished.started_at.map(|at| at.to_string()),
+        "completedAt": finished.completed_at.to_string(),
+        "exitCode": finished.exit_code,
+        "signal": finished.signal,
+        "seedHash": finished.seed_hash.map(|hash| hash.to_string()),
+    })
+}

@@ -1,0 +1,203 @@
+//! Reads the configuration, and what is kept of jobs that are new in it, in a
+//! thread of its own: the old configuration goes on meanwhile.
+//!
+//! Requests that come while one is being read are answered by one more reading
+//! after it, however many they are.
+
+use crate::exec::process;
+use crate::failure_line;
+use crate::mailbox::Mailbox;
+use crate::store::{Store, StoreError};
+use kron_core::{Identity, UtcInstant, Zones};
+use kron_engine::Engine;
+use kron_engine::commit::Found;
+use kron_engine::event::Enrolment;
+use kron_engine::line::{Level, Line};
+use kron_tab::Entry;
+use kron_term::load::{self, Report};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+
+/// Where configuration comes from.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// Files and directories; if none, the default directory.
+    pub paths: Vec<PathBuf>,
+    /// Whether valid entries are used beside others that are not.
+    pub keep_going: bool,
+}
+
+/// What a reading came to.
+#[derive(Debug)]
+pub enum Reading {
+    /// A configuration.
+    Configuration(Vec<Enrolment>),
+    /// None.
+    Rejected(Rejection),
+}
+
+/// Why a configuration is not used.
+#[derive(Debug)]
+pub struct Rejection {
+    /// For the log.
+    pub lines: Vec<Line>,
+    /// For a person.
+    pub text: String,
+}
+
+impl Sources {
+    /// Reads all entries.
+    ///
+    /// # Errors
+    /// With everything wrong; never if it is to keep going.
+    pub fn entries(&self, zones: &mut Zones) -> Result<(Vec<Entry>, Report), Report> {
+        let loaded = load::load(&self.paths, zones);
+        if self.keep_going || loaded.report.is_empty() {
+            return Ok((loaded.entries, loaded.report));
+        }
+        Err(loaded.report)
+    }
+}
+
+/// Looks up what is kept of jobs, and which of their executions are alive.
+///
+/// # Errors
+/// When state must not be used.
+pub fn enrol(
+    entries: Vec<Entry>,
+    store: &Store,
+    known: &BTreeSet<Identity>,
+    now: UtcInstant,
+) -> Result<(Vec<Enrolment>, Vec<Line>), StoreError> {
+    let is_new = |entry: &&Entry| !known.contains(entry.job.identity());
+    let new: Vec<Identity> =
+        entries.iter().filter(is_new).map(|entry| entry.job.identity().clone()).collect();
+    let loaded = store.load(&new, now)?;
+    let mut lines: Vec<Line> = loaded.warnings.iter().map(failure_line::warning).collect();
+    let mut found = loaded.found.into_iter();
+    let mut jobs = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let found = if known.contains(entry.job.identity()) {
+            Found::default()
+        } else {
+            found.next().unwrap_or_default()
+        };
+        let active = found.kept.iter().flat_map(|kept| &kept.active);
+        let alive = |process| match process::find(process) {
+            Ok(alive) => alive.is_some(),
+            Err(error) => {
+                lines.push(failure_line::system("look for a process", &error));
+                // It may be alive: whoever adopts it looks again.
+                true
+            }
+        };
+        let alive = active.map(|active| &active.process).map(alive).collect();
+        jobs.push(Enrolment { entry, found, alive });
+    }
+    Ok((jobs, lines))
+}
+
+/// Reads on request.
+#[derive(Debug)]
+pub(super) struct Reader {
+    sources: Sources,
+    store: Arc<Store>,
+    mailbox: Arc<Mailbox<(Reading, Vec<Line>)>>,
+    is_busy: bool,
+    is_wanted: bool,
+}
+
+impl Reader {
+    pub fn new(sources: Sources, store: Arc<Store>) -> io::Result<Self> {
+        let mailbox = Arc::new(Mailbox::new()?);
+        Ok(Self { sources, store, mailbox, is_busy: false, is_wanted: false })
+    }
+
+    pub fn mailbox(&self) -> &Mailbox<(Reading, Vec<Line>)> {
+        &self.mailbox
+    }
+
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.sources.paths
+    }
+
+    /// Begins to read, or remembers to, if it is reading.
+    pub fn begin(&mut self, engine: &Engine, now: UtcInstant) {
+        if self.is_busy {
+            self.is_wanted = true;
+            return;
+        }
+        self.is_busy = true;
+        self.is_wanted = false;
+        let known: BTreeSet<Identity> = engine.identities().cloned().collect();
+        let (sources, store) = (self.sources.clone(), Arc::clone(&self.store));
+        let mailbox = Arc::clone(&self.mailbox);
+        let work = move || mailbox.post(read(&sources, &store, &known, now));
+        if let Err(error) = thread::Builder::new().name("read".into()).spawn(work) {
+            let line = failure_line::system("read the configuration", &error);
+            let text = error.to_string();
+            let rejection = Rejection { lines: vec![rejected(&text), line], text };
+            self.mailbox.post((Reading::Rejected(rejection), Vec::new()));
+        }
+    }
+
+    /// Whether another reading is wanted after this one.
+    pub const fn is_wanted(&self) -> bool {
+        self.is_wanted
+    }
+
+    /// Takes what was read.
+    pub fn take(&mut self) -> Option<(Reading, Vec<Line>)> {
+        self.mailbox.take().pop()
+    }
+
+    /// The reading is dealt with. Returns whether another is wanted.
+    pub fn finish(&mut self) -> bool {
+        self.is_busy = false;
+        std::mem::take(&mut self.is_wanted)
+    }
+}
+
+fn read(
+    sources: &Sources,
+    store: &Store,
+    known: &BTreeSet<Identity>,
+    now: UtcInstant,
+) -> (Reading, Vec<Line>) {
+    let (entries, report) = match sources.entries(&mut Zones::bundled()) {
+        Ok(read) => read,
+        Err(report) => {
+            let count = report.count();
+            let mut lines = vec![rejected(&format!(
+                "{count} thing{} wrong; the configuration before stays in force",
+                if count == 1 { " is" } else { "s are" }
+            ))];
+            lines.extend(failure_line::configuration(&report));
+            let text = kron_term::terminal::without_styles(&report.render());
+            return (Reading::Rejected(Rejection { lines, text }), Vec::new());
+        }
+    };
+    let mut lines = failure_line::configuration(&report);
+    match enrol(entries, store, known, now) {
+        Ok((jobs, more)) => {
+            lines.extend(more);
+            (Reading::Configuration(jobs), lines)
+        }
+        Err(error) => {
+            let text = error.to_string();
+            let mut lines = vec![rejected(&text)];
+            lines.extend(failure_line::store(&error));
+            (Reading::Rejected(Rejection { lines, text }), Vec::new())
+        }
+    }
+}
+
+fn rejected(message: &str) -> Line {
+    Line::new(Level::Error, "reload_rejected")
+        .with("error_type", "ConfigurationError")
+        .with("operation", "reload")
+        .with("message", message)
+}

@@ -1,0 +1,148 @@
+//! Everything a job has started, as far as it stayed in the job's process group:
+//! finding it, and signalling it.
+//!
+//! The number of a group belongs to it as long as one process is in it, or the
+//! leader has not been collected. So a child of ours that we have not collected
+//! is signalled with its whole group in one call. In any other case members are
+//! looked for one by one, and signalled through descriptors.
+
+use super::process::{Stat, boot_id, has_ended, open_if};
+use kron_engine::kept::Process;
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, kill_process_group, pidfd_send_signal, test_kill_process_group,
+};
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+/// How often members are looked for again, since one may just be making another.
+const ROUNDS: usize = 8;
+
+/// What the leader of a group is to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leader {
+    /// A child that was not collected yet.
+    Child,
+    /// A process that an earlier daemon started, or one that is gone.
+    Other,
+}
+
+/// Sends a signal to a job's leader, by its descriptor, and to all of its
+/// group. `SIGTERM` is followed by `SIGCONT`, so that what is stopped hears it.
+/// Whether there was anybody.
+///
+/// # Errors
+/// When processes cannot be listed or signalled; the rest has been all the same.
+pub fn signal_group(
+    process: &Process,
+    pidfd: BorrowedFd<'_>,
+    leader: Leader,
+    signal: Signal,
+) -> io::Result<bool> {
+    if leader == Leader::Child
+        && let Some(group) = group_of(process)
+    {
+        match kill_process_group(group, signal) {
+            Ok(()) => {
+                if signal == Signal::TERM {
+                    let _ = kill_process_group(group, Signal::CONT);
+                }
+                return Ok(true);
+            }
+            // Not the leader of a group yet.
+            Err(Errno::SRCH) => return send(pidfd, signal),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let leader = if has_ended(pidfd)? { Ok(false) } else { send(pidfd, signal) };
+    let members = signal_members(process, signal);
+    Ok(leader? | members?)
+}
+
+/// Sends a signal to what is left of a group besides its leader. Whether there
+/// was anybody.
+///
+/// # Errors
+/// When processes cannot be listed or signalled; the rest has been all the same.
+pub fn signal_members(process: &Process, signal: Signal) -> io::Result<bool> {
+    let mut known = HashSet::new();
+    let mut outcome = Ok(());
+    for _ in 0..ROUNDS {
+        let before = known.len();
+        scan(process, |pid, stat, pidfd| {
+            if known.insert((pid, stat.start_ticks))
+                && let Err(error) = send(std::os::fd::AsFd::as_fd(&pidfd), signal)
+            {
+                outcome = Err(error);
+            }
+        })?;
+        if known.len() == before {
+            break;
+        }
+    }
+    outcome.map(|()| !known.is_empty())
+}
+
+/// What lives of a group besides its leader. Costs one call if there is nothing
+/// left of it, which is so after almost every job; else a look at all processes.
+///
+/// # Errors
+/// When processes cannot be listed.
+pub fn members(process: &Process) -> io::Result<Vec<OwnedFd>> {
+    let mut found = Vec::new();
+    scan(process, |_, _, pidfd| found.push(pidfd))?;
+    Ok(found)
+}
+
+fn group_of(process: &Process) -> Option<Pid> {
+    // Number 1 as a group would be "everybody" in some calls, and is never a job.
+    i32::try_from(process.pid).ok().filter(|pid| *pid > 1).and_then(Pid::from_raw)
+}
+
+fn send(pidfd: BorrowedFd<'_>, signal: Signal) -> io::Result<bool> {
+    match pidfd_send_signal(pidfd, signal) {
+        Ok(()) => {}
+        Err(Errno::SRCH) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    if signal == Signal::TERM {
+        let _ = pidfd_send_signal(pidfd, Signal::CONT);
+    }
+    Ok(true)
+}
+
+fn scan(process: &Process, mut found: impl FnMut(u32, &Stat, OwnedFd)) -> io::Result<()> {
+    let (Some(group), Some(start_ticks)) = (group_of(process), process.start_ticks) else {
+        return Ok(());
+    };
+    if process.boot_id.as_deref() != Some(boot_id()?)
+        || test_kill_process_group(group) == Err(Errno::SRCH)
+    {
+        return Ok(());
+    }
+    // A leader of the same number that began at another time leads another group.
+    if Stat::of(process.pid)?.is_some_and(|stat| stat.start_ticks != start_ticks) {
+        return Ok(());
+    }
+    // Each job is a session of its own; what is in its group, is in that, too, and
+    // began after it.
+    let ours = |stat: &Stat| {
+        stat.group == process.pid && stat.session == process.pid && stat.start_ticks >= start_ticks
+    };
+    for entry in fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        if pid == process.pid {
+            continue;
+        }
+        // Most are not, and need no descriptor to tell.
+        let Some(stat) = Stat::of(pid)?.filter(ours) else { continue };
+        let same = |now: &Stat| ours(now) && now.start_ticks == stat.start_ticks;
+        if let Some(pidfd) = open_if(pid, same)? {
+            found(pid, &stat, pidfd);
+        }
+    }
+    Ok(())
+}

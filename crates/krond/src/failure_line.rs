@@ -1,0 +1,71 @@
+//! Errors as log lines: always category, operation and message (ERROR-MODEL,
+//! Error Logging Contract), with identity where there is one.
+
+use crate::store::{CommitError, Problem, Reason, StoreError, Warning};
+use kron_engine::line::{Level, Line};
+use kron_term::load::Report;
+use std::io;
+
+fn error(category: &str, operation: &str) -> Line {
+    Line::new(Level::Error, "error").with("error_type", category).with("operation", operation)
+}
+
+/// The system refused something.
+#[must_use]
+pub fn system(operation: &str, what: &io::Error) -> Line {
+    error("SystemError", operation).with("message", what)
+}
+
+/// Something could not be made durable. The daemon ends.
+#[must_use]
+pub fn commit(what: &CommitError) -> Line {
+    Line::new(Level::Error, "error")
+        .with_some("identity", what.identity.as_ref())
+        .with("error_type", "PersistenceError")
+        .with("operation", what.step)
+        .with("path", what.path.display())
+        .with("message", what)
+        .with("fatal", true)
+}
+
+/// State that must not be used. The daemon does not start.
+#[must_use]
+pub fn store(what: &StoreError) -> Vec<Line> {
+    match what {
+        StoreError::Locked { path, pid } => vec![
+            error("SystemError", "lock the state directory")
+                .with("path", path.display())
+                .with_some("holder", *pid)
+                .with("message", what)
+                .with("fatal", true),
+        ],
+        StoreError::Refused(problems) => problems.iter().map(problem).collect(),
+    }
+}
+
+fn problem(what: &Problem) -> Line {
+    let operation = match &what.reason {
+        Reason::Failed { step, .. } => step.to_string(),
+        Reason::Unsafe { .. } => "check who may write state".into(),
+        Reason::State(_) => "read state".into(),
+    };
+    Line::new(Level::Error, "error")
+        .with_some("identity", what.identity.as_ref())
+        .with("error_type", what.category())
+        .with("operation", operation)
+        .with("path", what.path.display())
+        .with("message", what)
+        .with("fatal", true)
+}
+
+/// Something about state that somebody should look at.
+#[must_use]
+pub fn warning(what: &Warning) -> Line {
+    Line::new(Level::Warn, "state").with("message", what)
+}
+
+/// What is wrong with a configuration, a line each.
+#[must_use]
+pub fn configuration(report: &Report) -> Vec<Line> {
+    report.list().iter().map(crate::log::configuration_error).collect()
+}

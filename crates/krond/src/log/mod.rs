@@ -1,0 +1,252 @@
+//! The daemon's log: the only place that writes it.
+//!
+//! A line is data ([`Line`]) until it is written in one of three forms: `text`
+//! (pairs, as `krontab verify` reads them), `json` (the same keys, an object a
+//! line) and `human`, for somebody who watches. No value can forge a line in any
+//! of them.
+//!
+//! Lines are kept until [`Logger::flush`], so that one turn of the daemon's loop
+//! is one write. A log that cannot be written never stops the daemon; how many
+//! lines were lost is told as soon as it can be written again.
+
+mod human;
+mod json;
+mod text;
+
+use clap::ValueEnum;
+use kron_core::UtcInstant;
+use kron_engine::line::{Level, Line};
+use kron_term::load::Wrong;
+use kron_term::terminal;
+use std::io::{self, IsTerminal, Stderr, Write};
+
+/// Bytes after which lines are written without being asked to.
+const CHUNK: usize = 256 << 10;
+/// Bytes that are kept for a reader that does not read.
+const KEPT: usize = 4 << 20;
+
+/// How lines are written, as chosen on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Pairs, one event a line
+    Text,
+    /// An object a line, with the same keys
+    Json,
+    /// Short, for people; the default on a terminal
+    Human,
+}
+
+/// Which lines are written, as chosen on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogLevel {
+    /// Everything
+    Debug,
+    /// What happens
+    #[default]
+    Info,
+    /// What somebody should look at
+    Warn,
+    /// What went wrong
+    Error,
+}
+
+impl From<LogLevel> for Level {
+    fn from(level: LogLevel) -> Self {
+        match level {
+            LogLevel::Debug => Self::Debug,
+            LogLevel::Info => Self::Info,
+            LogLevel::Warn => Self::Warn,
+            LogLevel::Error => Self::Error,
+        }
+    }
+}
+
+/// How lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Pairs.
+    Text,
+    /// Objects.
+    Json,
+    /// For a person.
+    Human {
+        /// Whether with colours.
+        colour: bool,
+    },
+}
+
+impl Form {
+    /// The form that was asked for, or the one that fits standard error.
+    #[must_use]
+    pub fn of(asked: Option<LogFormat>) -> Self {
+        let default = || {
+            let watched = io::stderr().is_terminal();
+            if watched { LogFormat::Human } else { LogFormat::Text }
+        };
+        match asked.unwrap_or_else(default) {
+            LogFormat::Text => Self::Text,
+            LogFormat::Json => Self::Json,
+            LogFormat::Human => Self::Human { colour: terminal::error_has_colour() },
+        }
+    }
+}
+
+/// Writes the log.
+#[derive(Debug)]
+pub struct Logger<W = Stderr> {
+    out: W,
+    form: Form,
+    least: Level,
+    pending: String,
+    /// Whether the last line written is not whole so far.
+    cut: bool,
+    /// Whether it never will be, because the rest of it was dropped.
+    torn: bool,
+    /// Lines that were not written and not told of.
+    lost: usize,
+    /// Lines that a pending line tells were lost.
+    told: usize,
+}
+
+impl Logger {
+    /// A log on standard error.
+    #[must_use]
+    pub fn stderr(asked: Option<LogFormat>, least: LogLevel) -> Self {
+        Self::new(io::stderr(), Form::of(asked), least.into())
+    }
+}
+
+impl<W: Write> Logger<W> {
+    /// A log of lines that matter at least this much.
+    pub const fn new(out: W, form: Form, least: Level) -> Self {
+        Self { out, form, least, pending: String::new(), cut: false, torn: false, lost: 0, told: 0 }
+    }
+
+    /// How lines are written.
+    pub const fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Whether lines of this level are written; others need not be made.
+    pub fn wants(&self, level: Level) -> bool {
+        level >= self.least
+    }
+
+    /// Adds a line.
+    pub fn write(&mut self, at: UtcInstant, line: &Line) {
+        if !self.wants(line.level) {
+            return;
+        }
+        if self.lost > 0 {
+            self.told += std::mem::take(&mut self.lost);
+            let lost = Line::new(Level::Error, "error")
+                .with("error_type", "SystemError")
+                .with("operation", "write the log")
+                .with("count", self.told)
+                .with("message", "lines of this log were lost before this one");
+            self.push(at, &lost);
+        }
+        self.push(at, line);
+        if self.pending.len() >= CHUNK {
+            self.flush();
+        }
+    }
+
+    fn push(&mut self, at: UtcInstant, line: &Line) {
+        match self.form {
+            Form::Text => text::push(&mut self.pending, at, line),
+            Form::Json => json::push(&mut self.pending, at, line),
+            Form::Human { colour } => human::push(&mut self.pending, at, line, colour),
+        }
+    }
+
+    /// Writes what was added. What a reader does not take yet is kept for the
+    /// next time, within a limit.
+    pub fn flush(&mut self) {
+        if self.torn && !self.pending.is_empty() {
+            match self.out.write(b"\n") {
+                Ok(1) => (self.cut, self.torn) = (false, false),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return self.keep(0),
+                _ => return self.give_up(0),
+            }
+        }
+        let mut written = 0;
+        while written < self.pending.len() {
+            match self.out.write(&self.pending.as_bytes()[written..]) {
+                Ok(0) => return self.give_up(written),
+                Ok(n) => {
+                    written += n;
+                    self.cut = self.pending.as_bytes().get(written - 1) != Some(&b'\n');
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return self.keep(written);
+                }
+                Err(_) => return self.give_up(written),
+            }
+        }
+        self.pending.clear();
+        self.told = 0;
+    }
+
+    /// Leaves what is behind `written` for the next time.
+    fn keep(&mut self, written: usize) {
+        if self.pending.len() - written > KEPT {
+            return self.give_up(written);
+        }
+        // A character may have been cut in two.
+        let mut rest = std::mem::take(&mut self.pending).into_bytes();
+        rest.drain(..written);
+        match String::from_utf8(rest) {
+            Ok(rest) => self.pending = rest,
+            Err(error) => {
+                self.torn = true;
+                self.lose(lines(error.as_bytes()));
+            }
+        }
+    }
+
+    /// Drops what is behind `written`.
+    fn give_up(&mut self, written: usize) {
+        self.torn |= self.cut;
+        self.lose(lines(&self.pending.as_bytes()[written..]));
+        self.pending.clear();
+    }
+
+    /// Counts lines that were dropped; what one of them told is to be told again.
+    fn lose(&mut self, dropped: usize) {
+        self.lost += match std::mem::take(&mut self.told) {
+            0 => dropped,
+            told => told + dropped.saturating_sub(1),
+        };
+    }
+
+    /// What it writes to.
+    pub const fn get_ref(&self) -> &W {
+        &self.out
+    }
+
+    /// What it writes to.
+    pub const fn get_mut(&mut self) -> &mut W {
+        &mut self.out
+    }
+}
+
+/// What is wrong with a configuration, as an event. Somebody who watches is
+/// better served by [`Report::render`](kron_term::load::Report::render).
+#[must_use]
+pub fn configuration_error(wrong: &Wrong<'_>) -> Line {
+    Line::new(Level::Error, "error")
+        .with("error_type", wrong.category)
+        .with("operation", "read configuration")
+        .with_some("path", Some(wrong.path).filter(|path| !path.is_empty()))
+        .with_some("line", wrong.line)
+        .with_some("column", wrong.column)
+        .with("code", wrong.code)
+        .with("message", &wrong.message)
+        .with_some("hint", wrong.hint)
+}
+
+fn lines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&b| b == b'\n').count()
+}

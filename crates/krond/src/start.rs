@@ -1,0 +1,249 @@
+//! `krond start`: takes possession of the state directory, reads configuration
+//! and state, and runs.
+//!
+//! The order matters: signals are blocked before there are threads, the lock is
+//! taken before anything is read, and nothing is started before all of it is
+//! known to be good.
+
+use crate::cli::Start;
+use crate::clock::Clock;
+use crate::control::server::Server;
+use crate::daemon::{self, Daemon, End, Parts, Sources, Surroundings};
+use crate::exec::{self, Launcher};
+use crate::log::{Form, Logger};
+use crate::signals::Signals;
+use crate::store::{self, Store};
+use crate::{crash, failure_line, place};
+use kron_core::Zones;
+use kron_engine::Engine;
+use kron_engine::event::Event;
+use kron_engine::line::{Level, Line};
+use kron_engine::settings::Settings;
+use kron_host::{places, replace};
+use kron_term::failure::{FATAL, INVALID, STATE, USER};
+use kron_term::terminal;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use std::collections::BTreeSet;
+use std::io;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Runs the daemon; the exit code.
+pub fn start(arguments: &Start) -> u8 {
+    let mut log = Logger::stderr(arguments.log_format, arguments.log_level);
+    let clock = match &arguments.clock_shift {
+        None => Ok(Clock::default()),
+        Some(file) => Clock::shifted(file.clone()),
+    };
+    let clock = match clock {
+        Ok(clock) => clock,
+        Err(error) => {
+            let failure = Failure::system("read the shift of the clock", &error);
+            return failure.report(&mut log, &Clock::default());
+        }
+    };
+    end_on_panic(arguments);
+    match run(arguments, clock, log) {
+        Ok(End::Stopped) => 0,
+        Ok(End::Fatal) => FATAL,
+        Err(code) => code,
+    }
+}
+
+/// Whatever is broken inside is logged and ends the process: nothing is started
+/// by a daemon that contradicts itself, and what was due is judged by the next.
+fn end_on_panic(arguments: &Start) {
+    let (format, level) = (arguments.log_format, arguments.log_level);
+    std::panic::set_hook(Box::new(move |panic| {
+        let mut log = Logger::stderr(format, level);
+        let line = Line::new(Level::Error, "error")
+            .with("error_type", "SchedulingError")
+            .with("operation", "decide")
+            .with("message", panic.to_string().replace('\n', " "))
+            .with("fatal", true);
+        log.write(Clock::default().moment().now, &line);
+        log.flush();
+        std::process::exit(FATAL.into());
+    }));
+}
+
+/// Why the daemon does not start, with everything there is to say.
+struct Failure {
+    code: u8,
+    lines: Vec<Line>,
+    /// For a person who watches, instead of the lines.
+    shown: Option<String>,
+}
+
+impl Failure {
+    fn system(operation: &str, error: &io::Error) -> Self {
+        Self { code: FATAL, lines: vec![failure_line::system(operation, error)], shown: None }
+    }
+
+    fn report(self, log: &mut Logger, clock: &Clock) -> u8 {
+        match self.shown {
+            Some(text) if matches!(log.form(), Form::Human { .. }) => terminal::print_error(&text),
+            _ => {
+                for line in &self.lines {
+                    log.write(clock.moment().now, line);
+                }
+            }
+        }
+        log.flush();
+        self.code
+    }
+}
+
+fn run(arguments: &Start, clock: Clock, mut log: Logger) -> Result<End, u8> {
+    match prepare(arguments, &clock, &mut log) {
+        Ok(prepared) => Ok(prepared.run(clock, log, arguments)),
+        Err(failure) => Err(failure.report(&mut log, &clock)),
+    }
+}
+
+/// Everything that was found to be good.
+struct Prepared {
+    engine: Engine,
+    configuration: Event,
+    signals: Signals,
+    store: Arc<Store>,
+    launcher: Launcher,
+    server: Server,
+    scrapes: Option<TcpListener>,
+    sources: Sources,
+    surroundings: Surroundings,
+}
+
+fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepared, Failure> {
+    let system =
+        |operation: &'static str| move |error: io::Error| Failure::system(operation, &error);
+    if let Some(point) = &arguments.crash_at {
+        crash::choose(point);
+    }
+    let signals = Signals::new().map_err(system("block signals"))?;
+    let state_dir = place::state_dir(&arguments.place).ok_or_else(|| Failure {
+        code: USER,
+        lines: vec![
+            Line::new(Level::Error, "error")
+                .with("error_type", "ConfigurationError")
+                .with("operation", "find the state directory")
+                .with(
+                    "message",
+                    "no home directory, so no state directory is known: name one by --state-dir",
+                ),
+        ],
+        shown: None,
+    })?;
+    let mut options = store::Options::at(clock.moment().now);
+    options.history = arguments.history;
+    if arguments.crash_at.is_some() {
+        options.fault = Some(Arc::new(crash::InStore));
+    }
+    let (store, warnings) = Store::open(&state_dir, options).map_err(|error| refused(&error))?;
+    for warning in &warnings {
+        log.write(clock.moment().now, &failure_line::warning(warning));
+    }
+    let sources = Sources {
+        paths: clean(arguments.paths.iter().chain(&arguments.config))
+            .map_err(system("find the configuration"))?,
+        keep_going: arguments.keep_going,
+    };
+    let (entries, report) = sources.entries(&mut Zones::bundled()).map_err(|report| Failure {
+        code: INVALID,
+        lines: failure_line::configuration(&report),
+        shown: Some(format!("{}error: nothing was started\n", report.render())),
+    })?;
+    for line in failure_line::configuration(&report) {
+        log.write(clock.moment().now, &line);
+    }
+    let (jobs, lines) = daemon::enrol(entries, &store, &BTreeSet::new(), clock.moment().now)
+        .map_err(|error| refused(&error))?;
+    for line in lines {
+        log.write(clock.moment().now, &line);
+    }
+    let surroundings = Surroundings {
+        nofile: raise_nofile(),
+        limit_nofile: arguments.limit_nofile,
+        limit_nproc: arguments.limit_nproc,
+    };
+    let socket = place::socket(&arguments.place, &state_dir);
+    let server = Server::open(&socket).map_err(|error| {
+        let error = io::Error::new(error.kind(), format!("{}: {error}", socket.display()));
+        Failure::system("open the control socket", &error)
+    })?;
+    let scrapes = arguments.metrics.map(TcpListener::bind).transpose();
+    let scrapes = scrapes.map_err(system("serve metrics"))?;
+    let launcher =
+        Launcher::new(exec::Options::default()).map_err(system("make threads to start jobs"))?;
+    if let Some(path) = &arguments.pid_file {
+        let path = places::clean(path).map_err(system("write the PID file"))?;
+        replace::replace(&path, format!("{}\n", std::process::id()).as_bytes())
+            .map_err(system("write the PID file"))?;
+    }
+    let settings = Settings {
+        grace: arguments.grace,
+        max_running: arguments.max_running.map(|most| most as usize),
+        shutdown_limit: arguments.shutdown_limit,
+        ..Settings::default()
+    };
+    Ok(Prepared {
+        engine: Engine::new(settings, Zones::bundled(), clock.moment()),
+        configuration: Event::Reload(jobs),
+        signals,
+        store: Arc::new(store),
+        launcher,
+        server,
+        scrapes,
+        sources,
+        surroundings,
+    })
+}
+
+impl Prepared {
+    fn run(self, clock: Clock, log: Logger, arguments: &Start) -> End {
+        let parts = Parts {
+            clock,
+            log,
+            signals: self.signals,
+            store: self.store,
+            launcher: self.launcher,
+            server: self.server,
+            scrapes: self.scrapes,
+            sources: self.sources,
+            shutdown: arguments.shutdown.into(),
+            surroundings: self.surroundings,
+        };
+        let end = match Daemon::new(self.engine, parts) {
+            Ok(daemon) => daemon.run(self.configuration),
+            Err(error) => {
+                let mut log = Logger::stderr(arguments.log_format, arguments.log_level);
+                Failure::system("begin", &error).report(&mut log, &Clock::default());
+                End::Fatal
+            }
+        };
+        if let Some(path) = &arguments.pid_file {
+            let _ = std::fs::remove_file(path);
+        }
+        end
+    }
+}
+
+fn refused(error: &store::StoreError) -> Failure {
+    Failure { code: STATE, lines: failure_line::store(error), shown: None }
+}
+
+fn clean<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> io::Result<Vec<PathBuf>> {
+    paths.map(|path| places::clean(Path::new(path))).collect()
+}
+
+/// Allows this process as many descriptors as it may have: each job under way
+/// takes some. Returns what jobs are to get instead.
+fn raise_nofile() -> Option<(u64, u64)> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).ok()?;
+    if soft >= hard {
+        return None;
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, hard, hard).ok()?;
+    Some((soft, hard))
+}

@@ -1,0 +1,108 @@
+//! Coming into possession of the state directory: made if it is missing,
+//! refused if others could have changed it, locked for life (STATE, File
+//! Permissions and Locking).
+
+use super::error::{Problem, StoreError, Warning};
+use super::folder::{Fault, Folder, Step, distrust};
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+const LOCK: &str = "lock";
+
+/// Opens the directory; makes it first if it is missing.
+pub(super) fn open(
+    path: &Path,
+    fault: Option<Arc<dyn Fault>>,
+) -> Result<(Folder, Option<Warning>), Problem> {
+    let failed = |error: io::Error| Problem::failed(path, Step::Directory, error);
+    if let Some(fault) = &fault {
+        fault.before(Step::Directory, "").map_err(failed)?;
+    }
+    let path = std::path::absolute(path).map_err(failed)?;
+    let path = path.as_path();
+    make(path)?;
+    if fs::symlink_metadata(path).map_err(failed)?.is_symlink() {
+        let hint = "name the directory itself; links are not followed".into();
+        return Err(Problem::not_safe(path, "this is a symbolic link", hint));
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| failed(e.into()))?;
+    let stat = rustix::fs::fstat(&handle).map_err(|error| failed(error.into()))?;
+    distrust(&stat, path)?;
+    let mode = stat.st_mode & 0o7777;
+    let mut warning = None;
+    if mode != 0o700 {
+        rustix::fs::fchmod(&handle, Mode::RWXU).map_err(|error| failed(error.into()))?;
+        warning = Some(Warning::Tightened { path: path.into(), mode });
+    }
+    let folder = Folder::new(path.into(), handle, fault).map_err(failed)?;
+    Ok((folder, warning))
+}
+
+/// Makes the directory 0700 and what is missing above it 0755, whatever the
+/// umask, and all of it durable.
+fn make(path: &Path) -> Result<(), Problem> {
+    let missing: Vec<&Path> =
+        path.ancestors().take_while(|at| fs::symlink_metadata(at).is_err()).collect();
+    for at in missing.into_iter().rev() {
+        let failed = |error| Problem::failed(at, Step::Directory, error);
+        match DirBuilder::new().mode(0o700).create(at) {
+            // Someone was quicker; whether it is fit is looked at later.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            result => result.map_err(failed)?,
+        }
+        let mode = if at == path { 0o700 } else { 0o755 };
+        fs::set_permissions(at, Permissions::from_mode(mode)).map_err(failed)?;
+        if let Some(parent) = at.parent() {
+            File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes the lock. It is held as long as the file is open, and given up by the
+/// kernel however the process ends; no program that is started inherits it.
+pub(super) fn lock(folder: &Folder) -> Result<File, StoreError> {
+    let path = folder.path_of(LOCK);
+    let failed = |error: io::Error| StoreError::from(Problem::failed(&path, Step::Create, error));
+    let mut file = folder.open_or_create(LOCK).map_err(failed)?;
+    let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
+    distrust(&stat, &path)?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            let mut text = String::new();
+            let read = (&file).take(32).read_to_string(&mut text);
+            let pid = read.ok().and_then(|_| text.trim().parse().ok());
+            return Err(StoreError::Locked { path, pid });
+        }
+        Err(error) => return Err(failed(error.into())),
+    }
+    rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR).map_err(|error| failed(error.into()))?;
+    // For people only; what counts is the lock.
+    file.set_len(0).map_err(failed)?;
+    writeln!(file, "{}", std::process::id()).map_err(failed)?;
+    Ok(file)
+}
+
+/// Removes what a commit left behind that a crash cut short.
+pub(super) fn remove_leftovers(folder: &Folder) -> Result<(), Problem> {
+    let mut leftovers = Vec::new();
+    let listed = folder.list(|name| {
+        if let Ok(name) = name.to_str()
+            && super::names::is_temporary(name)
+        {
+            leftovers.push(name.to_owned());
+        }
+    });
+    listed.map_err(|error| Problem::failed(folder.path(), Step::Directory, error))?;
+    for name in leftovers {
+        let removed = folder.remove(&name);
+        removed.map_err(|error| Problem::failed(folder.path_of(&name), Step::Remove, error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! Starting processes, against the real kernel: one file a subject.
+
+mod appearance;
+mod failures;
+mod gate;
+mod groups;
+mod output;
+mod rights;
+mod support;
+mod syslog;
