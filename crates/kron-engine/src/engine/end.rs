@@ -338,7 +338,9 @@ impl Engine {
             && self.pending.dirty.is_empty()
             && self.pending.roster.is_empty();
         let Some(stopping) = &mut self.stopping else { return };
-        let waited_for = !self.runs.is_empty() && stopping.how != Shutdown::Detach;
+        // What cannot be ended is not waited for.
+        let is_waited_for = |run: &Run| !run.ending.is_some_and(|ending| ending.hopeless);
+        let waited_for = stopping.how != Shutdown::Detach && self.runs.values().any(is_waited_for);
         if at_rest && !waited_for && !stopping.stopped {
             stopping.stopped = true;
             effects.push(Effect::Stop);
