@@ -13,7 +13,7 @@ DESTDIR ?=
 ## Runs the daemon on the example jobs, as whoever you are and without any set-up:
 ## its state is below target/. Ctrl-C ends it. With RUN_FOR=2m it ends by itself as
 ## soon as a job has run, and fails if none has by then.
-DEMO = $(TARGET)/debug/krond start examples/demo.kron --shutdown terminate --state-dir
+DEMO = $(TARGET)/debug/krond start examples/demo.kron --shutdown terminate --log-format human --state-dir
 ASK = $(TARGET)/debug/krond history hello --state-dir $(TARGET)/first-run 2> /dev/null
 
 run:
@@ -52,11 +52,12 @@ install:
 generate:
 	UPDATE=1 $(CARGO) test --locked --quiet -p krontab -p krond --test generated -- man_pages completions
 
-## Format, lints and documentation; no warning is accepted.
+## Format, lints, documentation and examples; no warning is accepted.
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --workspace
+	$(CARGO) run --locked --quiet -p krontab -- lint --deny-warnings examples
 
 ## Speed beside other libraries, in one run.
 bench:
