@@ -7,6 +7,8 @@ TOOLS := $(CURDIR)/target/tools
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+# Where systemd looks for units: below a home it is another place.
+UNITS ?= $(PREFIX)/$(if $(filter $(HOME)/%,$(PREFIX)),share,lib)/systemd
 
 .PHONY: run test check bench instructions fuzz install generate
 
@@ -44,9 +46,10 @@ install:
 	  install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/zsh/site-functions completions/_$$program && \
 	  install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d completions/$$program.fish || exit; \
 	done
-	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/systemd/user
-	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' contrib/systemd/krond.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/krond.service
-	sed 's|/usr/local/bin/|$(PREFIX)/bin/|' contrib/systemd/user/krond.service > $(DESTDIR)$(PREFIX)/lib/systemd/user/krond.service
+	for unit in system user; do \
+	  sed 's|/usr/local/bin/|$(PREFIX)/bin/|' contrib/systemd/$$unit/krond.service | \
+	    install -D -m 644 /dev/stdin $(DESTDIR)$(UNITS)/$$unit/krond.service || exit; \
+	done
 
 ## Writes man pages and completions anew.
 generate:

@@ -29,6 +29,7 @@ pub fn check(path: &str, contents: &[u8]) {
 ///
 /// # Panics
 /// When one differs.
+#[must_use]
 pub fn man_pages(command: Command, section: &str, version: &str) -> usize {
     let mut command = command.disable_help_subcommand(true);
     command.build();

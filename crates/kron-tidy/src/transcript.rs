@@ -30,6 +30,7 @@ pub fn pages_of(directory: &Path) -> Vec<PathBuf> {
 ///
 /// # Panics
 /// When something is printed that a page does not show.
+#[must_use]
 pub fn check(pages: &[PathBuf], program: &Path) -> usize {
     let mut wrong = Vec::new();
     let mut commands = 0;
