@@ -55,8 +55,8 @@ terminate\t'End them: TERM, and KILL after the grace'
 detach\t'Leave them running; the next daemon finds them'"
 complete -c krond -n "__fish_krond_using_subcommand start" -l shutdown-limit -d 'Longest wait for running jobs when the daemon ends; then they are left running' -r
 complete -c krond -n "__fish_krond_using_subcommand start" -l max-running -d 'Most jobs to run at once; others wait until their deadline' -r
-complete -c krond -n "__fish_krond_using_subcommand start" -l limit-nofile -d 'Most open files of a job that does not say (RLIMIT_NOFILE)' -r
-complete -c krond -n "__fish_krond_using_subcommand start" -l limit-nproc -d 'Most processes of the user of a job that does not say (RLIMIT_NPROC)' -r
+complete -c krond -n "__fish_krond_using_subcommand start" -l limit-nofile -d 'Most open files of a job that does not say (`RLIMIT_NOFILE`)' -r
+complete -c krond -n "__fish_krond_using_subcommand start" -l limit-nproc -d 'Most processes of the user of a job that does not say (`RLIMIT_NPROC`)' -r
 complete -c krond -n "__fish_krond_using_subcommand start" -l metrics -d 'Serve metrics for Prometheus at this address, such as 127.0.0.1:9550' -r
 complete -c krond -n "__fish_krond_using_subcommand start" -l pid-file -d 'Write the daemon\'s PID to this file' -r -F
 complete -c krond -n "__fish_krond_using_subcommand start" -l crash-at -d 'For tests: end by SIGKILL at this point' -r

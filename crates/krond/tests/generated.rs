@@ -29,7 +29,7 @@ fn words(beginnings: &[&str]) -> BTreeSet<String> {
     for source in ["crates/krond/src", "crates/kron-engine/src"] {
         for path in files(&root().join(source)).unwrap() {
             let text = fs::read_to_string(path).unwrap();
-            let text = text.split("#[cfg(test)]").next().unwrap().replace("\n", " ");
+            let text = text.split("#[cfg(test)]").next().unwrap().replace('\n', " ");
             for beginning in beginnings {
                 for (at, _) in text.match_indices(beginning) {
                     let rest = &text[at + beginning.len()..];
