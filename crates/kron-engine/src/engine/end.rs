@@ -137,7 +137,7 @@ impl Engine {
         for id in job.runs().to_vec() {
             let Some(run) = self.runs.get_mut(&id) else { continue };
             match (&run.phase, run.ending) {
-                (Phase::Running(_), Some(ending)) if ending.hopeless => {
+                (Phase::Running(_) | Phase::Leaderless(..), Some(ending)) if ending.hopeless => {
                     // Another try, in case whatever held it has let go.
                     if let Some(ending) = &mut run.ending {
                         ending.hopeless = false;
@@ -216,7 +216,6 @@ impl Engine {
         let reason = run.ending.map(|ending| ending.why.reason().into());
         let busy = job.busy();
         busy.runs.retain(|known| *known != id);
-        let ready = busy.runs.is_empty();
         busy.finished.push(Finished {
             period: run.period,
             outcome: Outcome::Executed,
@@ -228,8 +227,6 @@ impl Engine {
             started_at: Some(begun.started_at),
             seed_hash: run.seed_hash,
         });
-        let replacing =
-            if ready && !busy.replacing.is_empty() { Some(busy.replacing.remove(0)) } else { None };
         if let Some(last) = &mut job.last
             && last.period == run.period
         {
@@ -240,11 +237,20 @@ impl Engine {
         if self.stopping.is_some() {
             return;
         }
-        if let Some((period, judged_at)) = replacing {
-            self.take_place(key, period, judged_at, moment, effects);
-        }
+        self.replace_next(key, moment, effects);
         self.let_next_in(moment, effects);
         self.prepare_more(moment, effects);
+    }
+
+    /// If nothing of a job is active any more, the period that waited for that longest
+    /// takes the place.
+    pub(super) fn replace_next(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) {
+        let busy = self.job_mut(key).and_then(|job| job.busy.as_mut());
+        let Some(busy) = busy.filter(|busy| busy.runs.is_empty()) else { return };
+        if !busy.replacing.is_empty() {
+            let (period, judged_at) = busy.replacing.remove(0);
+            self.take_place(key, period, judged_at, moment, effects);
+        }
     }
 
     /// Nothing is active any more: the period that waited for it is judged with
@@ -276,13 +282,13 @@ impl Engine {
     }
 
     /// Places are free: jobs that wait for one are looked at again.
-    fn let_next_in(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
+    pub(super) fn let_next_in(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
         let Some(most) = self.settings.max_running else { return };
         while self.runs.len() < most
             && let Some(key) = self.waiting.pop_front()
         {
             if let Some(busy) = self.job_mut(key).and_then(|job| job.busy.as_mut()) {
-                for blocked in &mut busy.blocked {
+                for blocked in busy.blocked.iter_mut().filter(|blocked| blocked.is_crowded_out) {
                     blocked.retry_at.get_or_insert(moment.now);
                 }
             }
