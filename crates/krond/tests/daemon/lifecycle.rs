@@ -147,7 +147,7 @@ fn lif_12_terminate_ends_children() {
     let output = daemon.end().exits(0);
     assert!(!alive(child));
     let exited = output.events().into_iter().find(|event| event.is("exited")).unwrap();
-    assert_eq!(&exited["signal"], "TERM", "{}", exited.line);
+    assert_eq!(&exited["signal"], "15", "{}", exited.line);
     let state = place.state("long");
     assert_eq!(state["History"][0]["ExitCode"], 143);
     assert!(state["ActiveExecution"].is_null());

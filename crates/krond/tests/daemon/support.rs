@@ -450,6 +450,16 @@ impl Daemon<'_> {
         }
     }
 
+    /// Waits for a job that is due at the next minute of the machine's clock.
+    #[track_caller]
+    pub fn wait_real(&self, event: &str, job: &str) -> Event {
+        let deadline = Instant::now() + Duration::from_secs(62);
+        while Instant::now() < deadline && self.all(event, job).is_empty() {
+            thread::sleep(Duration::from_millis(50));
+        }
+        self.wait_of(event, job)
+    }
+
     #[track_caller]
     pub fn wait(&self, event: &str) -> Event {
         self.wait_nth(event, 1, |line| line.is(event))
@@ -485,7 +495,34 @@ impl Daemon<'_> {
     /// Sets its clock to so many seconds after noon.
     pub fn clock(&self, clock: f64) {
         self.place.set_shift(clock);
+        self.clock_signal();
+        // The daemon takes the time before it reads the shift: what was set shows at
+        // the next wake-up only.
+        self.clock_signal();
+    }
+
+    /// Sets its clock, with one signal only.
+    pub fn clock_once(&self, clock: f64) {
+        self.place.set_shift(clock);
+        self.clock_signal();
+    }
+
+    /// Sends USR2 and waits until it was taken.
+    fn clock_signal(&self) {
         self.signal(Signal::SIGUSR2);
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let pending = || {
+            let status = fs::read_to_string(format!("/proc/{}/status", self.pid()));
+            let status = status.unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("ShdPnd:"));
+            let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+            mask.unwrap_or(0) & (1 << (Signal::SIGUSR2 as u32 - 1)) != 0
+        };
+        // A daemon that is stopped takes nothing.
+        while pending() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(2));
+        }
+        thread::sleep(Duration::from_millis(10));
     }
 
     pub fn signal(&self, signal: Signal) {
