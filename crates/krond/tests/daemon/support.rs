@@ -501,6 +501,12 @@ impl Daemon<'_> {
         self.clock_signal();
     }
 
+    /// Sets its clock, even if it ends on that.
+    pub fn clock_now(&self, clock: f64) {
+        self.place.set_shift(clock);
+        let _ = kill(self.pid(), Signal::SIGUSR2);
+    }
+
     /// Sets its clock, with one signal only.
     pub fn clock_once(&self, clock: f64) {
         self.place.set_shift(clock);
