@@ -341,6 +341,12 @@ impl<'a> Start<'a> {
         self
     }
 
+    /// Takes a copy of the program that everybody can reach.
+    pub fn reachable(mut self) -> Self {
+        self.program = nobodys_program(self.place);
+        self
+    }
+
     /// Starts it as `nobody`, with a copy of the program that `nobody` can reach.
     pub fn by_nobody(mut self) -> Self {
         self.program = nobodys_program(self.place);
