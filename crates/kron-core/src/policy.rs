@@ -202,7 +202,10 @@ impl fmt::Display for Ending {
                 write!(f, "{active} executions are still active and concurrency is forbid")
             }
             Self::Missed { late, deadline, obstacle } => {
-                let (late, deadline) = (Pretty(*late), Pretty(*deadline));
+                // To the millisecond, upwards: late it was.
+                let millis = late.as_nanos().div_ceil(1_000_000);
+                let late = Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX));
+                let (late, deadline) = (Pretty(late), Pretty(*deadline));
                 write!(f, "{late} after the chosen time, deadline {deadline}")?;
                 match obstacle {
                     Some(obstacle) => write!(f, "; last attempt: {obstacle}"),

@@ -5,6 +5,7 @@ use crate::identity::PeriodId;
 use crate::job::Job;
 use crate::time::{UtcInstant, UtcSecond};
 use alloc::collections::BinaryHeap;
+use alloc::string::ToString;
 use core::cmp::Reverse;
 use core::time::Duration;
 
@@ -80,6 +81,18 @@ impl Job {
         timeline(core::slice::from_ref(self), from)
             .take_while(|(_, decision)| decision.due() <= until.instant())
             .find_map(|(_, decision)| decision.chosen())
+    }
+
+    /// The first period of a day, if `text` is a date and nothing else; `midnight`
+    /// is the instant it stands for.
+    #[must_use]
+    pub fn period_of_day(&self, text: &str, midnight: UtcSecond) -> Option<PeriodId> {
+        let day = |at: UtcSecond| self.zone().local_time(at).date();
+        let just_before = UtcSecond::new(midnight.unix_seconds() - 1).ok()?;
+        (text == day(midnight).to_string())
+            .then(|| self.next_period(just_before))
+            .flatten()
+            .filter(|period| day(period.nominal()) == day(midnight))
     }
 
     /// The period that a time belongs to: the one whose nominal time it is, or

@@ -62,11 +62,4 @@ impl Queue {
             self.heap.retain(|Reverse((_, job, ticket))| is_live(*job, *ticket));
         }
     }
-
-    /// Tickets in the heap, live or not.
-    #[must_use]
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> usize {
-        self.heap.len()
-    }
 }

@@ -64,6 +64,19 @@ pub fn warning(what: &Warning) -> Line {
     Line::new(Level::Warn, "state").with("message", what)
 }
 
+/// The last word about a configuration that is not used.
+#[must_use]
+pub fn not_started(count: usize) -> Line {
+    let things = if count == 1 { "1 thing is" } else { "things are" };
+    let number = if count == 1 { String::new() } else { format!("{count} ") };
+    error("ConfigurationError", "start")
+        .with(
+            "message",
+            format_args!("{number}{things} wrong in the configuration; nothing was started"),
+        )
+        .with("fatal", true)
+}
+
 /// What is wrong with a configuration, a line each.
 #[must_use]
 pub fn configuration(report: &Report) -> Vec<Line> {

@@ -37,6 +37,8 @@ pub enum Source {
     Member(RunId),
     /// A process that only has to be reaped.
     Remains(u32),
+    /// The log, which was not read for a while.
+    Log,
 }
 
 impl Source {
@@ -55,6 +57,7 @@ impl Source {
             Self::Process(run) => (10, run.0),
             Self::Member(run) => (11, run.0),
             Self::Remains(id) => (12, id.into()),
+            Self::Log => (13, 0),
         };
         kind << 56 | number
     }
@@ -75,6 +78,7 @@ impl Source {
             10 => Self::Process(RunId(number)),
             11 => Self::Member(RunId(number)),
             12 => Self::Remains(number as u32),
+            13 => Self::Log,
             _ => return None,
         })
     }

@@ -8,7 +8,7 @@
 use crate::cli::Start;
 use crate::clock::Clock;
 use crate::control::server::Server;
-use crate::daemon::{self, Daemon, End, Parts, Sources, Surroundings};
+use crate::daemon::{self, Daemon, End, Enrolled, Parts, Sources, Surroundings};
 use crate::exec::{self, Launcher};
 use crate::log::{Form, Logger};
 use crate::signals::Signals;
@@ -16,6 +16,7 @@ use crate::store::{self, Store};
 use crate::{crash, failure_line, place};
 use kron_core::Zones;
 use kron_engine::Engine;
+use kron_engine::commit::{Batch, RosterLine};
 use kron_engine::event::Event;
 use kron_engine::line::{Level, Line};
 use kron_engine::settings::Settings;
@@ -63,7 +64,7 @@ fn end_on_panic(arguments: &Start) {
             .with("message", panic.to_string().replace('\n', " "))
             .with("fatal", true);
         log.write(Clock::default().moment().now, &line);
-        log.flush();
+        log.finish();
         std::process::exit(FATAL.into());
     }));
 }
@@ -90,7 +91,7 @@ impl Failure {
                 }
             }
         }
-        log.flush();
+        log.finish();
         self.code
     }
 }
@@ -151,17 +152,28 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     };
     let (entries, report) = sources.entries(&mut Zones::bundled()).map_err(|report| Failure {
         code: INVALID,
-        lines: failure_line::configuration(&report),
+        lines: failure_line::configuration(&report)
+            .into_iter()
+            .chain([failure_line::not_started(report.count())])
+            .collect(),
         shown: Some(format!("{}error: nothing was started\n", report.render())),
     })?;
     for line in failure_line::configuration(&report) {
         log.write(clock.moment().now, &line);
     }
-    let (jobs, lines) = daemon::enrol(entries, &store, &BTreeSet::new(), clock.moment().now)
-        .map_err(|error| refused(&error))?;
+    let Enrolled { jobs, others, lines } =
+        daemon::enrol(entries, &store, &BTreeSet::new(), clock.moment().now)
+            .map_err(|error| refused(&error))?;
     for line in lines {
         log.write(clock.moment().now, &line);
     }
+    // A job that was taken out while nobody watched comes back without a past.
+    let gone = others.into_iter().map(RosterLine::Gone).collect();
+    store.commit(&Batch { jobs: Vec::new(), roster: gone }).map_err(|error| Failure {
+        code: FATAL,
+        lines: vec![failure_line::commit(&error)],
+        shown: None,
+    })?;
     let surroundings = Surroundings {
         nofile: raise_nofile(),
         limit_nofile: arguments.limit_nofile,

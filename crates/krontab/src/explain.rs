@@ -6,7 +6,7 @@ use crate::{clock, picture};
 use anstyle::{AnsiColor, Style};
 use kron_core::bounds::SAMPLING_BUDGET;
 use kron_core::time::duration::Pretty;
-use kron_core::{Decision, Job, PeriodId, Record, Rejected, UtcSecond, Zones, timeline};
+use kron_core::{Decision, Job, Record, Rejected, UtcSecond, Zones, timeline};
 use kron_term::failure::{Failure, USER};
 use kron_term::{moment, terminal};
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub fn explain(arguments: &Explain) -> Result<u8, Failure> {
     let period = match &arguments.at {
         Some(text) => {
             let at = moment::parse(text, named.job.zone(), now)?;
-            period_of_day(&named.job, text, at).or_else(|| named.job.period_at(at))
+            named.job.period_of_day(text, at).or_else(|| named.job.period_at(at))
         }
         None => timeline(&jobs, now).next().map(|(_, decision)| decision.period()),
     };
@@ -37,16 +37,6 @@ pub fn explain(arguments: &Explain) -> Result<u8, Failure> {
         Format::Json => terminal::print_json(&Explained::new(named, &decision, &rejected, &zones)),
     }
     Ok(0)
-}
-
-/// For a date alone: the first period of that day.
-fn period_of_day(job: &Job, text: &str, midnight: UtcSecond) -> Option<PeriodId> {
-    let day = |at: UtcSecond| job.zone().local_time(at).date();
-    let just_before = UtcSecond::new(midnight.unix_seconds() - 1).ok()?;
-    (text == day(midnight).to_string())
-        .then(|| job.next_period(just_before))
-        .flatten()
-        .filter(|period| day(period.nominal()) == day(midnight))
 }
 
 /// The JSON of an explanation: a decision, and how it came about.

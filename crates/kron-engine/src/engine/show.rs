@@ -140,10 +140,14 @@ impl Engine {
             |run: &&Run| matches!(run.phase, Phase::Running(_) | Phase::Leaderless(..));
         Gauges {
             jobs: self.index.len(),
-            queued: self.queue.len(),
+            queued: self.index.iter().filter(|key| self.is_in_line(**key)).count(),
             running: self.runs.values().filter(is_running).count(),
             next: self.awaited,
         }
+    }
+
+    fn is_in_line(&self, key: JobKey) -> bool {
+        self.job(key).is_some_and(|job| job.planned.is_some() || !job.blocked().is_empty())
     }
 
     /// Whether the daemon is on its way out.

@@ -61,9 +61,13 @@ fn explain(error: NoAnswer, socket: &std::path::Path) -> Failure {
         NoAnswer::Refused(refusal) => {
             Failure::new(refusal.code, refusal.message.trim_end()).hint_if(refusal.hint)
         }
+        NoAnswer::BrokenOff(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+            Failure::new(USER, "krond does not answer")
+                .hint("only root and the daemon's own user are heard")
+        }
         NoAnswer::BrokenOff(error) => {
-            Failure::new(FATAL, format!("the conversation with krond broke off: {}", plain(&error)))
-                .hint("others than root and the daemon's own user are not heard")
+            let why = plain(&error);
+            Failure::new(FATAL, format!("the conversation with krond broke off: {why}"))
         }
     }
 }

@@ -33,8 +33,7 @@ pub fn status(arguments: &Ask) -> Result<u8, Failure> {
         .as_array()
         .map(|paths| paths.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
-    let paths = if paths.is_empty() { "the default directory".into() } else { paths.join(", ") };
-    row("configuration", paths);
+    row("configuration", paths.join(", "));
     row("state", text(&status, "stateDir").into());
     row("jobs", format!("{}, {} running", number(&status["jobs"]), number(&status["running"])));
     match instant("next") {
@@ -55,11 +54,24 @@ pub fn status(arguments: &Ask) -> Result<u8, Failure> {
 
 /// Reads the configuration again.
 pub fn reload(arguments: &Ask) -> Result<u8, Failure> {
-    let answer = ask(&arguments.place, &Request::Reload, drop)?;
-    match arguments.format {
-        Format::Json => terminal::print_json(&answer),
-        Format::Text => terminal::print(&format!("reloaded: {} jobs\n", answer["jobs"])),
+    let answer = match ask(&arguments.place, &Request::Reload, drop) {
+        // What is wrong is said as `krontab lint` says it.
+        Err(failure) if failure.message().contains('\n') => {
+            terminal::print_error(&format!("{}\n\n", failure.message()));
+            let why = failure.advice().unwrap_or_default();
+            return Err(Failure::new(failure.code, format!("nothing was changed: {why}")));
+        }
+        other => other?,
+    };
+    if arguments.format == Format::Json {
+        terminal::print_json(&answer);
+        return Ok(0);
     }
+    if let Some(wrong) = answer["skipped"].as_str() {
+        terminal::print_error(&format!("{wrong}warning: what is wrong was left out\n"));
+    }
+    let jobs = answer["jobs"].as_u64().unwrap_or(0);
+    terminal::print(&format!("reloaded: {jobs} job{}\n", if jobs == 1 { "" } else { "s" }));
     Ok(0)
 }
 

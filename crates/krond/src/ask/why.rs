@@ -188,7 +188,7 @@ fn finished_rows(finished: &Value) -> Vec<(&'static str, String)> {
             .zip(text(finished, "chosenTime").parse::<UtcSecond>().ok())
             .and_then(|(started, chosen)| started.since(chosen.instant()))
             .map_or(String::new(), |late| {
-                format!("  ({} ms after the chosen time)", late.as_millis())
+                format!("  (ready {} ms after the chosen time)", late.as_millis())
             });
         rows.push(("started", format!("{started}{late}")));
         let exit = match (finished["exitCode"].as_i64(), finished["signal"].as_i64()) {

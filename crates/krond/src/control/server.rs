@@ -107,6 +107,11 @@ impl Server {
         Ok(Self { listener, path: path.into(), clients: BTreeMap::new(), next: 1 })
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Waits for whoever wants to talk.
     ///
     /// # Errors

@@ -9,8 +9,8 @@ use crate::poll::{Interest, Source};
 use kron_engine::event::{Event, Exit, Preparation, RunId, Signal, StartFailure};
 use kron_engine::kept::Process;
 use kron_engine::line::{Level, Line};
-use kron_host::launch::{self, Limit, Plan};
-use kron_tab::{Entry, Output};
+use kron_host::launch::{self, LaunchError, Limit, Plan, Step};
+use kron_tab::{Command, Entry, Output};
 use std::os::fd::AsFd;
 use std::task::Poll as Ready;
 
@@ -94,7 +94,7 @@ impl Daemon {
             }
             Ready::Ready(Report::Failed(error)) => StartFailure {
                 operation: error.step.as_str(),
-                message: error.to_string(),
+                message: self.in_full(run, error),
                 is_transient: is_transient(error.errno),
             },
             Ready::Ready(Report::Gone) => StartFailure {
@@ -105,6 +105,32 @@ impl Daemon {
         };
         self.processes.abandon(run, &self.poll);
         self.events.push_back(Event::Unprepared { run, failure });
+    }
+
+    /// What failed, with the name of what it failed for. Never arguments or
+    /// variables, which may hold secrets.
+    fn in_full(&self, run: RunId, error: LaunchError) -> String {
+        let Some((entry, _, chosen)) = self.engine.run(run) else { return error.to_string() };
+        let file = |output: &Output| match output {
+            Output::File(path) => Some(path.render(entry.job.zone().local_time(chosen))),
+            _ => None,
+        };
+        let what = match error.step {
+            Step::Directory => entry.cwd.as_deref().map(String::from),
+            Step::Stdout => file(&entry.stdout),
+            Step::Stderr => file(&entry.stderr),
+            Step::User | Step::Groups => entry.user.as_deref().map(String::from),
+            Step::Group => entry.group.as_deref().or(entry.user.as_deref()).map(String::from),
+            Step::Execute => match &entry.command {
+                Command::Direct(words) => words.first().cloned(),
+                Command::Shell(_) => Some("/bin/sh".into()),
+            },
+            _ => None,
+        };
+        match what {
+            Some(what) => format!("{error}: `{what}`"),
+            None => error.to_string(),
+        }
     }
 
     /// Opens a gate.
@@ -152,7 +178,7 @@ impl Daemon {
                 .with("pid", tended.process.pid)
                 .with("error_type", "ExecutionError")
                 .with("operation", error.step.as_str())
-                .with("message", error.to_string());
+                .with("message", self.in_full(run, error));
             let line = self.about(run, line);
             self.say(&line);
         }

@@ -109,6 +109,7 @@ impl Daemon {
             "startedAt": self.started_at.to_string(),
             "configuration": self.sources().iter().map(|path| path.display().to_string())
                 .collect::<Vec<_>>(),
+            "socket": self.server.path().display().to_string(),
             "stateDir": self.store.path().display().to_string(),
             "jobs": gauges.jobs,
             "running": gauges.running,
@@ -167,15 +168,19 @@ impl Daemon {
         let entry = self.engine.entry(key).ok_or_else(gone)?;
         let job = &entry.job;
         let periods: Vec<PeriodId> = match at {
-            Some(at) => {
-                let at = moment::parse(at, job.zone(), moment.now.floor()).map_err(|failure| {
-                    Refusal {
-                        code: INVALID,
-                        message: failure.message().into(),
-                        hint: failure.advice().map(String::from),
-                    }
-                })?;
-                let near = job.period_at(at).or_else(|| nearest_period(entry, at));
+            Some(text) => {
+                let at =
+                    moment::parse(text, job.zone(), moment.now.floor()).map_err(|failure| {
+                        Refusal {
+                            code: INVALID,
+                            message: failure.message().into(),
+                            hint: failure.advice().map(String::from),
+                        }
+                    })?;
+                let near = job
+                    .period_of_day(text, at)
+                    .or_else(|| job.period_at(at))
+                    .or_else(|| nearest_period(entry, at));
                 near.into_iter().collect()
             }
             None => {
@@ -248,12 +253,13 @@ impl Daemon {
             return;
         }
         for id in std::mem::take(&mut self.conversations.reload) {
-            let answer =
-                match &result {
-                    Ok(()) => Ok(json!({ "jobs": self.engine.keys().len() })),
-                    Err(text) => Err(Refusal::new(INVALID, *text)
-                        .hint("the configuration before stays in force")),
-                };
+            let answer = match &result {
+                Ok(()) => Ok(json!({ "jobs": self.engine.keys().len(), "skipped": self.skipped })),
+                Err(text) => {
+                    Err(Refusal::new(INVALID, *text)
+                        .hint("the configuration before stays in force"))
+                }
+            };
             self.answer(id, answer);
         }
     }

@@ -11,7 +11,7 @@ mod processes;
 mod reading;
 mod scrape;
 
-pub use reading::{Sources, enrol};
+pub use reading::{Enrolled, Sources, enrol};
 
 use crate::clock::{Alarms, Clock};
 use crate::control::server::Server;
@@ -105,6 +105,8 @@ pub struct Daemon {
     events: VecDeque<Event>,
     /// Whether it has been logged that the daemon is ready.
     is_ready: bool,
+    /// What is wrong in the configuration, if it is used all the same.
+    skipped: Option<String>,
     end: Option<End>,
 }
 
@@ -151,6 +153,7 @@ impl Daemon {
             started_at,
             events: VecDeque::new(),
             is_ready: false,
+            skipped: None,
             end: None,
         })
     }
@@ -166,7 +169,7 @@ impl Daemon {
             }
         }
         self.server.say_goodbye();
-        self.log.flush();
+        self.log.finish();
         self.end.unwrap_or(End::Fatal)
     }
 
@@ -174,8 +177,15 @@ impl Daemon {
     fn turn(&mut self) -> io::Result<()> {
         let (wall, uptime) = self.engine.next_wake();
         self.alarms.set(&self.clock, wall, uptime)?;
-        self.log.flush();
+        if !self.log.flush() {
+            // Whoever reads the log is slow; a file, which cannot be waited for, never is.
+            let _ = self.poll.add(io::stderr(), Source::Log, Interest::Write);
+        }
         let ready = self.poll.wait(None)?;
+        if ready.contains(&Source::Signals) {
+            // First, because one of them sets the clock, in tests.
+            self.hear(Source::Signals, self.clock.moment());
+        }
         let moment = self.clock.moment();
         for source in ready {
             self.hear(source, moment);
@@ -213,6 +223,7 @@ impl Daemon {
             Source::Process(run) => self.process_ended(run),
             Source::Member(run) => self.member_ended(run),
             Source::Remains(id) => self.processes.bury(id),
+            Source::Log => self.poll.remove(io::stderr()),
         }
     }
 
@@ -342,8 +353,10 @@ impl Daemon {
     }
 
     /// The files and directories that configuration is read from.
-    fn sources(&self) -> &[PathBuf] {
-        self.reader.paths()
+    fn sources(&self) -> Vec<PathBuf> {
+        let given = self.reader.paths();
+        let default = kron_host::places::config_dir().filter(|_| given.is_empty());
+        given.iter().cloned().chain(default).collect()
     }
 
     /// A configuration was read, or could not be.
@@ -353,7 +366,10 @@ impl Daemon {
             self.say(line);
         }
         match reading {
-            Reading::Configuration(jobs) => self.events.push_back(Event::Reload(jobs)),
+            Reading::Configuration { jobs, wrong } => {
+                self.skipped = wrong;
+                self.events.push_back(Event::Reload(jobs));
+            }
             Reading::Rejected(rejection) => {
                 for line in &rejection.lines {
                     self.say(line);
@@ -383,7 +399,7 @@ impl Daemon {
                     && line.event == kron_core::EVENT
                     && matches!(self.log.form(), Form::Human { .. });
                 if !is_greeted {
-                    self.log.write(moment.now, &line);
+                    self.say(&line);
                 }
             }
             Effect::Prepare(preparation) => self.prepare(preparation),

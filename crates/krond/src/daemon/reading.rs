@@ -7,7 +7,7 @@
 use crate::exec::process;
 use crate::failure_line;
 use crate::mailbox::Mailbox;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, Warning};
 use kron_core::{Identity, UtcInstant, Zones};
 use kron_engine::Engine;
 use kron_engine::commit::Found;
@@ -34,7 +34,12 @@ pub struct Sources {
 #[derive(Debug)]
 pub enum Reading {
     /// A configuration.
-    Configuration(Vec<Enrolment>),
+    Configuration {
+        /// Its jobs.
+        jobs: Vec<Enrolment>,
+        /// What is wrong besides, for a person, if it is to keep going.
+        wrong: Option<String>,
+    },
     /// None.
     Rejected(Rejection),
 }
@@ -62,6 +67,18 @@ impl Sources {
     }
 }
 
+/// What was found about the jobs of a configuration.
+#[derive(Debug)]
+pub struct Enrolled {
+    /// All of them.
+    pub jobs: Vec<Enrolment>,
+    /// Jobs that were configured once and are no longer, as far as the roster has
+    /// heard; those that are known already among them.
+    pub others: Vec<Identity>,
+    /// What there is to say.
+    pub lines: Vec<Line>,
+}
+
 /// Looks up what is kept of jobs, and which of their executions are alive.
 ///
 /// # Errors
@@ -71,12 +88,14 @@ pub fn enrol(
     store: &Store,
     known: &BTreeSet<Identity>,
     now: UtcInstant,
-) -> Result<(Vec<Enrolment>, Vec<Line>), StoreError> {
+) -> Result<Enrolled, StoreError> {
     let is_new = |entry: &&Entry| !known.contains(entry.job.identity());
     let new: Vec<Identity> =
         entries.iter().filter(is_new).map(|entry| entry.job.identity().clone()).collect();
     let loaded = store.load(&new, now)?;
-    let mut lines: Vec<Line> = loaded.warnings.iter().map(failure_line::warning).collect();
+    // The engine tells of files moved aside, with the job they belong to.
+    let warnings = loaded.warnings.iter().filter(|w| !matches!(w, Warning::Quarantined { .. }));
+    let mut lines: Vec<Line> = warnings.map(failure_line::warning).collect();
     let mut found = loaded.found.into_iter();
     let mut jobs = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -97,7 +116,7 @@ pub fn enrol(
         let alive = active.map(|active| &active.process).map(alive).collect();
         jobs.push(Enrolment { entry, found, alive });
     }
-    Ok((jobs, lines))
+    Ok(Enrolled { jobs, others: loaded.others, lines })
 }
 
 /// Reads on request.
@@ -181,10 +200,11 @@ fn read(
         }
     };
     let mut lines = failure_line::configuration(&report);
+    let wrong = (!report.is_empty()).then(|| kron_term::terminal::without_styles(&report.render()));
     match enrol(entries, store, known, now) {
-        Ok((jobs, more)) => {
+        Ok(Enrolled { jobs, lines: more, .. }) => {
             lines.extend(more);
-            (Reading::Configuration(jobs), lines)
+            (Reading::Configuration { jobs, wrong }, lines)
         }
         Err(error) => {
             let text = error.to_string();

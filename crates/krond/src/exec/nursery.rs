@@ -23,7 +23,10 @@ use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command};
+use std::time::Duration;
 
+/// How long a nursery may take to make a process: it does nothing else.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Which descriptors come with a byte, besides the gate.
 const STDOUT: u8 = 1;
 const STDERR: u8 = 2;
@@ -60,6 +63,7 @@ impl Nursery {
 
     fn begin(program: &Path) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
+        ours.set_read_timeout(Some(PATIENCE))?;
         let child = Command::new(program).arg(LAUNCH).stdin(OwnedFd::from(theirs)).spawn()?;
         Ok(Self { child, socket: Some(ours) })
     }
@@ -89,7 +93,8 @@ impl Nursery {
 impl Drop for Nursery {
     fn drop(&mut self) {
         drop(self.socket.take());
-        // It ends at the end of its socket; it does nothing that could hold it up.
+        // It would end by itself; but nobody has to wait for that.
+        let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }

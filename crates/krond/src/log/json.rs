@@ -13,12 +13,14 @@ fn is_number(key: &str) -> bool {
     matches!(
         key,
         "added"
+            | "adopted"
             | "attempts"
             | "changed"
             | "column"
             | "count"
             | "exit_code"
             | "files"
+            | "holder"
             | "jobs"
             | "line"
             | "max_attempts"
@@ -31,7 +33,7 @@ fn is_number(key: &str) -> bool {
 
 /// Keys whose values are `true` or `false`.
 fn is_boolean(key: &str) -> bool {
-    matches!(key, "at_least" | "unschedulable")
+    matches!(key, "at_least" | "fatal" | "unschedulable")
 }
 
 pub(super) fn push(out: &mut String, at: UtcInstant, line: &Line) {

@@ -18,6 +18,7 @@ use kron_core::UtcInstant;
 use kron_engine::line::{Level, Line};
 use kron_term::load::Wrong;
 use kron_term::terminal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, IsTerminal, Stderr, Write};
 
 /// Bytes after which lines are written without being asked to.
@@ -91,9 +92,34 @@ impl Form {
     }
 }
 
+/// Standard error that nobody waits for: what its reader does not take now, it
+/// may take later. Its descriptor is shared with jobs, so it must not be told
+/// not to block; it is asked first, and given no more than it has room for.
+#[derive(Debug)]
+pub struct Unblocked(Stderr);
+
+/// What a pipe takes at once, if it says that it takes anything.
+const AT_ONCE: usize = 4096;
+
+impl Write for Unblocked {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut fds = [PollFd::new(&self.0, PollFlags::OUT)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match poll(&mut fds, Some(&at_once)) {
+            Ok(0) => Err(io::ErrorKind::WouldBlock.into()),
+            // Errors are those of writing, too.
+            _ => self.0.write(&bytes[..bytes.len().min(AT_ONCE)]),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// Writes the log.
 #[derive(Debug)]
-pub struct Logger<W = Stderr> {
+pub struct Logger<W = Unblocked> {
     out: W,
     form: Form,
     least: Level,
@@ -112,7 +138,22 @@ impl Logger {
     /// A log on standard error.
     #[must_use]
     pub fn stderr(asked: Option<LogFormat>, least: LogLevel) -> Self {
-        Self::new(io::stderr(), Form::of(asked), least.into())
+        Self::new(Unblocked(io::stderr()), Form::of(asked), least.into())
+    }
+}
+
+impl Logger {
+    /// Writes what was added, and waits a little for a reader that is slow: there
+    /// will be no next time.
+    pub fn finish(&mut self) {
+        const TRIES: usize = 20;
+        let a_while = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        for _ in 0..TRIES {
+            if self.flush() {
+                return;
+            }
+            let _ = poll(&mut [PollFd::new(&self.out.0, PollFlags::OUT)], Some(&a_while));
+        }
     }
 }
 
@@ -161,8 +202,13 @@ impl<W: Write> Logger<W> {
     }
 
     /// Writes what was added. What a reader does not take yet is kept for the
-    /// next time, within a limit.
-    pub fn flush(&mut self) {
+    /// next time, within a limit; `false` if there is such.
+    pub fn flush(&mut self) -> bool {
+        self.write_out();
+        self.pending.is_empty()
+    }
+
+    fn write_out(&mut self) {
         if self.torn && !self.pending.is_empty() {
             match self.out.write(b"\n") {
                 Ok(1) => (self.cut, self.torn) = (false, false),

@@ -23,6 +23,8 @@ const READERS: usize = 8;
 pub struct Loaded {
     /// For each identity, in order.
     pub found: Vec<Found>,
+    /// Jobs that the roster takes to be configured and nobody asked for.
+    pub others: Vec<Identity>,
     /// What is to be told about it.
     pub warnings: Vec<Warning>,
 }
@@ -71,7 +73,7 @@ impl Store {
             let (identity, detail) = (identity.clone(), error.to_string());
             loaded.warnings.push(Warning::Quarantined { identity, path, detail });
         }
-        self.consult_roster(identities, &mut loaded.found)?;
+        loaded.others = self.consult_roster(identities, &mut loaded.found)?;
         Ok(loaded)
     }
 
@@ -85,7 +87,12 @@ impl Store {
 
     /// Adds what the roster says, and tells it of files it does not know: a crash
     /// came between the file and its line, or the roster was lost.
-    fn consult_roster(&self, identities: &[Identity], found: &mut [Found]) -> Result<(), Problem> {
+    /// Returns the others it takes to be configured.
+    fn consult_roster(
+        &self,
+        identities: &[Identity],
+        found: &mut [Found],
+    ) -> Result<Vec<Identity>, Problem> {
         let mut roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = roster.take(&self.folder)?;
         let mut news = Vec::new();
@@ -101,7 +108,9 @@ impl Store {
         }
         roster.append(&self.folder, news.iter()).map_err(|(step, error)| {
             Problem::failed(self.folder.path_of(names::ROSTER), step, error)
-        })
+        })?;
+        known.retain(|_, rostered| !rostered.gone);
+        Ok(known.into_keys().collect())
     }
 }
 

@@ -12,7 +12,9 @@ const JOBS: &str = "0 12 * * * @policy(deadline=1h) name=a shell=true command=\"
 #[test]
 fn not_running_is_exit_1() {
     let place = Place::with(JOBS);
-    for args in [&["status"][..], &["jobs"], &["history", "a"], &["why", "a"], &["reload"], &["stop"]] {
+    for args in
+        [&["status"][..], &["jobs"], &["history", "a"], &["why", "a"], &["reload"], &["stop"]]
+    {
         let output = place.ask(args).exits(1);
         assert!(!output.stderr.is_empty(), "{args:?}");
     }
@@ -73,7 +75,13 @@ fn obs_01_02_03_lif_06_status_jobs_history_and_why() {
     }
     place.ask(&["state", "show", "nobody-knows"]).exits(1);
     daemon.kill();
-    assert!(!nix::sys::signal::killpg(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL).is_err());
+    assert!(
+        !nix::sys::signal::killpg(
+            nix::unistd::Pid::from_raw(pid),
+            nix::sys::signal::Signal::SIGKILL
+        )
+        .is_err()
+    );
 }
 
 #[test]
@@ -176,7 +184,9 @@ fn others_are_refused() {
 
 #[test]
 fn metrics_are_served_on_request() {
-    let place = Place::with("* * * * * @policy(deadline=1h) name=a shell=true command=\"exit 3\"\n* * * * * name=b command=/bin/true\n");
+    let place = Place::with(
+        "* * * * * @policy(deadline=1h) name=a shell=true command=\"exit 3\"\n* * * * * name=b command=/bin/true\n",
+    );
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let daemon = place.start(-30.0, &["--metrics", &port.to_string()]);
     daemon.clock(130.0);

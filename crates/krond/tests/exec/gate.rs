@@ -2,9 +2,10 @@
 
 use crate::support::{Host, end, hear, order, plan, shell, wait_for};
 use krond::exec::process::{self, Exit};
-use krond::exec::{Prepared, Report};
+use krond::exec::{Prepared, Report, Target};
 use rustix::process::{Signal, pidfd_send_signal};
 use std::fs;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::task::Poll;
 
 /// Nothing runs before the release, and the process stays the same.
@@ -59,8 +60,13 @@ fn killed_at_the_gate() {
 /// can be ended.
 #[test]
 fn no_report() {
-    let host = Host::through("exec sleep 1000");
-    let Prepared { pidfd, mut gate, .. } = host.prepare(order(plan(&["/bin/true"])));
+    let host = Host::new();
+    // A journal that takes no more callers: whoever connects waits for ever.
+    let journal = UnixListener::bind(host.at("journal")).unwrap();
+    rustix::net::listen(&journal, 0).unwrap();
+    let _caller = UnixStream::connect(host.at("journal")).unwrap();
+    let order = order(plan(&["/bin/true"])).output(Target::Syslog, Target::Syslog);
+    let Prepared { pidfd, mut gate, .. } = host.prepare(order);
     assert_eq!(gate.report(), Poll::Pending);
     drop(gate);
     assert_eq!(process::peek(&pidfd).unwrap(), None);
