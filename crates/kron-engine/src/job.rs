@@ -72,6 +72,8 @@ pub(crate) struct Blocked {
     pub obstacle: Box<str>,
     /// When to try again; `None` if only the deadline can end it, or a free place.
     pub retry_at: Option<UtcInstant>,
+    /// Whether a free place is all that it waits for.
+    pub is_crowded_out: bool,
     /// When it is missed.
     pub expiry: UtcInstant,
     /// Attempts so far.

@@ -3,7 +3,7 @@
 //! Names of events and keys are stable. Commands and environments never appear:
 //! they may hold secrets.
 
-use crate::event::{Exit, Moment, Shutdown, StartFailure};
+use crate::event::{Exit, Shutdown, StartFailure};
 use crate::job::{Remark, Tracked};
 use crate::kept::Process;
 use crate::line::{Level, Line};
@@ -15,8 +15,8 @@ use core::fmt::Display;
 use core::time::Duration;
 use kron_core::time::duration::Pretty;
 use kron_core::{
-    Closure, Decision, Lapse, Outcome, PeriodId, Record, SeedHash, Superseded, UtcInstant,
-    UtcSecond, Zones,
+    Closure, Decision, Outcome, PeriodId, Record, SeedHash, Superseded, UtcInstant, UtcSecond,
+    Zones,
 };
 
 /// The categories of errors that a daemon logs (ERROR-MODEL, Error Categories).
@@ -177,18 +177,19 @@ pub(crate) fn adopting(job: &Tracked, run: &Run, process: &Process) -> Line {
         .with("pid", process.pid)
 }
 
-/// The clock went somewhere, or the machine did without us.
-pub(crate) fn lapse(lapse: Lapse, jumped: Option<Duration>) -> Line {
-    match (lapse, jumped) {
-        (Lapse::Backward(by), _) => Line::new(Level::Warn, "clock_jump")
-            .with("direction", "backward")
-            .with("by", Pretty(by))
-            .with("message", "the clock was set back; what was handled stays handled"),
-        (Lapse::Forward(late), None) => Line::new(Level::Warn, "stalled")
-            .with("by", Pretty(late))
-            .with("message", "the daemon was stopped or could not run"),
-        (Lapse::Forward(_), Some(by)) => forward(by),
-    }
+/// The clock went back.
+pub(crate) fn backward(by: Duration) -> Line {
+    Line::new(Level::Warn, "clock_jump")
+        .with("direction", "backward")
+        .with("by", Pretty(by))
+        .with("message", "the clock was set back; what was handled stays handled")
+}
+
+/// A wake-up came late though the clock was not set.
+pub(crate) fn stalled(late: Duration) -> Line {
+    Line::new(Level::Warn, "stalled")
+        .with("by", Pretty(late))
+        .with("message", "the daemon was stopped or could not run")
 }
 
 /// The clock went forward.
@@ -251,10 +252,4 @@ impl Display for Millis {
         let micros = self.0.as_micros();
         write!(f, "{}.{:03}ms", micros / 1000, micros % 1000)
     }
-}
-
-/// How far apart the two clocks went, if the wall clock went ahead.
-pub(crate) fn ahead(before: Moment, after: Moment) -> Option<Duration> {
-    let wall = after.now.since(before.now)?;
-    wall.checked_sub(after.uptime.saturating_sub(before.uptime))
 }

@@ -90,6 +90,17 @@ impl Run {
         matches!(self.phase, Phase::Queued | Phase::Preparing)
     }
 
+    /// Whether an alarm still has something to say: one that has come to nothing
+    /// is no reason to wake up.
+    pub fn awaits(&self, alarm: Alarm) -> bool {
+        match alarm {
+            Alarm::Unprepared => matches!(self.phase, Phase::Preparing),
+            Alarm::Timeout => self.ending.is_none(),
+            Alarm::Kill => self.ending.is_some_and(|ending| !ending.killed),
+            Alarm::Undead => self.ending.is_some_and(|ending| !ending.hopeless),
+        }
+    }
+
     /// Process and start, once there is one that counts.
     pub fn begun(&self) -> Option<&Begun> {
         match &self.phase {

@@ -218,6 +218,7 @@ proptest! {
 
 /// STA-03, STA-05, STA-08, STA-10: STATE.md's keys, all of them, with its types.
 fn check_schema(file: &Value) {
+    type Is = fn(&Value) -> bool;
     for key in [
         "Version",
         "Identity",
@@ -229,7 +230,7 @@ fn check_schema(file: &Value) {
         assert!(file[key].is_string(), "{key} in {file}");
     }
     assert_eq!(file["Version"], "1");
-    let keys = |value: &Value, names: [(&str, fn(&Value) -> bool); 4]| {
+    let keys = |value: &Value, names: [(&str, Is); 4]| {
         for (name, is) in names {
             assert!(is(&value[name]), "{name} in {value}");
         }

@@ -114,11 +114,11 @@ pub struct Start {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_running: Option<u32>,
 
-    /// Most open files of a job that does not say (RLIMIT_NOFILE)
+    /// Most open files of a job that does not say (`RLIMIT_NOFILE`)
     #[arg(long, value_name = "N")]
     pub limit_nofile: Option<u64>,
 
-    /// Most processes of the user of a job that does not say (RLIMIT_NPROC)
+    /// Most processes of the user of a job that does not say (`RLIMIT_NPROC`)
     #[arg(long, value_name = "N")]
     pub limit_nproc: Option<u64>,
 

@@ -1,7 +1,9 @@
 //! Named points at which a test can have the daemon die as by `kill -9`.
 //!
 //! Points between two operations on files are steps of the store; the others
-//! stand in the loop, where an effect is carried out. Without the hidden option
+//! stand in the loop, where an effect is carried out: `spawned`, `ready`,
+//! `committed`, `released`, `started`, `exited`. At the point `panic`, where the
+//! engine is asked, it contradicts itself instead. Without the hidden option
 //! `--crash-at` nothing of this does anything.
 
 use crate::store::{Fault, Step};
@@ -9,10 +11,6 @@ use rustix::process::{Signal, getpid, kill_process};
 use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// Points of the loop.
-pub const POINTS: [&str; 7] =
-    ["spawned", "ready", "committed", "released", "started", "exited", "recorded"];
 
 static CHOSEN: OnceLock<Chosen> = OnceLock::new();
 
@@ -37,6 +35,7 @@ pub fn point(name: &str) {
         && chosen.point == name
         && chosen.left.fetch_sub(1, Ordering::Relaxed) == 1
     {
+        assert!(name != "panic", "a contradiction, for a test");
         let _ = kill_process(getpid(), Signal::KILL);
         // It comes at once, but perhaps not to this thread.
         std::thread::park();

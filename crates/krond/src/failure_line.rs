@@ -3,7 +3,7 @@
 
 use crate::store::{CommitError, Problem, Reason, StoreError, Warning};
 use kron_engine::line::{Level, Line};
-use kron_term::load::{Report, Wrong};
+use kron_term::load::Report;
 use std::io;
 
 fn error(category: &str, operation: &str) -> Line {
@@ -67,17 +67,5 @@ pub fn warning(what: &Warning) -> Line {
 /// What is wrong with a configuration, a line each.
 #[must_use]
 pub fn configuration(report: &Report) -> Vec<Line> {
-    let line = |wrong: &Wrong<'_>| {
-        let mut line = error(wrong.category, "read the configuration")
-            .with("path", wrong.path)
-            .with_some("line", wrong.line)
-            .with_some("column", wrong.column)
-            .with("code", wrong.code)
-            .with("message", &wrong.message);
-        if let Some(hint) = wrong.hint {
-            line = line.with("hint", hint);
-        }
-        line
-    };
-    report.list().iter().map(line).collect()
+    report.list().iter().map(crate::log::configuration_error).collect()
 }

@@ -6,34 +6,35 @@
 //!
 //! | module | touches |
 //! |---|---|
-//! | [`clock`] | the clock and its alarms |
+//! | `clock` | the clock and its alarms |
 //! | [`store`] | state files |
 //! | [`exec`] | processes, from set-up to signals |
-//! | [`signals`] | signals to the daemon |
+//! | `signals` | signals to the daemon |
 //! | [`control`] | the control socket |
 //! | [`log`] | standard error |
-//! | [`daemon`] | the loop that ties them together |
-//! | [`start`], [`ask`] | the commands |
+//! | `daemon` | the loop that ties them together |
+//! | `start`, `ask` | the commands |
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![forbid(unsafe_code)]
 
-pub mod ask;
+mod ask;
 pub mod cli;
-pub mod clock;
+mod clock;
 pub mod control;
-pub mod crash;
-pub mod daemon;
+mod crash;
+mod daemon;
 pub mod exec;
-pub mod failure_line;
+mod failure_line;
+pub mod greeting;
 pub mod log;
-pub mod mailbox;
-pub mod metrics;
-pub mod notify;
-pub mod place;
-pub mod poll;
-pub mod signals;
-pub mod start;
+mod mailbox;
+mod metrics;
+mod notify;
+mod place;
+mod poll;
+mod signals;
+mod start;
 pub mod store;
 
 use clap::Parser;

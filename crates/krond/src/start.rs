@@ -43,11 +43,29 @@ pub fn start(arguments: &Start) -> u8 {
             return failure.report(&mut log, &Clock::default());
         }
     };
+    end_on_panic(arguments);
     match run(arguments, clock, log) {
         Ok(End::Stopped) => 0,
         Ok(End::Fatal) => FATAL,
         Err(code) => code,
     }
+}
+
+/// Whatever is broken inside is logged and ends the process: nothing is started
+/// by a daemon that contradicts itself, and what was due is judged by the next.
+fn end_on_panic(arguments: &Start) {
+    let (format, level) = (arguments.log_format, arguments.log_level);
+    std::panic::set_hook(Box::new(move |panic| {
+        let mut log = Logger::stderr(format, level);
+        let line = Line::new(Level::Error, "error")
+            .with("error_type", "SchedulingError")
+            .with("operation", "decide")
+            .with("message", panic.to_string().replace('\n', " "))
+            .with("fatal", true);
+        log.write(Clock::default().moment().now, &line);
+        log.flush();
+        std::process::exit(FATAL.into());
+    }));
 }
 
 /// Why the daemon does not start, with everything there is to say.
@@ -122,7 +140,7 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     if arguments.crash_at.is_some() {
         options.fault = Some(Arc::new(crash::InStore));
     }
-    let (store, warnings) = Store::open(&state_dir, options).map_err(refused)?;
+    let (store, warnings) = Store::open(&state_dir, options).map_err(|error| refused(&error))?;
     for warning in &warnings {
         log.write(clock.moment().now, &failure_line::warning(warning));
     }
@@ -139,8 +157,8 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     for line in failure_line::configuration(&report) {
         log.write(clock.moment().now, &line);
     }
-    let (jobs, lines) =
-        daemon::enrol(entries, &store, &BTreeSet::new(), clock.moment().now).map_err(refused)?;
+    let (jobs, lines) = daemon::enrol(entries, &store, &BTreeSet::new(), clock.moment().now)
+        .map_err(|error| refused(&error))?;
     for line in lines {
         log.write(clock.moment().now, &line);
     }
@@ -211,8 +229,8 @@ impl Prepared {
     }
 }
 
-fn refused(error: store::StoreError) -> Failure {
-    Failure { code: STATE, lines: failure_line::store(&error), shown: None }
+fn refused(error: &store::StoreError) -> Failure {
+    Failure { code: STATE, lines: failure_line::store(error), shown: None }
 }
 
 fn clean<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> io::Result<Vec<PathBuf>> {

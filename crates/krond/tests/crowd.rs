@@ -37,10 +37,9 @@ fn a_thousand_at_once() {
         }
         ready += waiting
             .values_mut()
-            .filter_map(|prepared| match prepared.gate.report() {
-                Poll::Pending => None,
-                Poll::Ready(report) => Some(assert_eq!(report, Report::Ready)),
-            })
+            .map(|prepared| prepared.gate.report())
+            .filter(|report| *report != Poll::Pending)
+            .inspect(|report| assert_eq!(*report, Poll::Ready(Report::Ready)))
             .count() as u64;
         (ready == COUNT).then_some(())
     });

@@ -1,9 +1,9 @@
-//! OBS: the log in its three forms.
+//! The log in its three forms.
 
 use kron_core::{EVENT, Job, Record, UtcInstant, Zones};
 use kron_engine::line::{Level, Line};
-use krond::log::{Form, Logger};
-use std::borrow::Cow;
+use kron_term::load::Wrong;
+use krond::log::{Form, Logger, configuration_error};
 use std::io::{self, Write};
 use std::time::Instant;
 
@@ -29,9 +29,7 @@ fn written(form: Form, line: &Line) -> String {
 fn decision(job: &Job, name: &str, nominal: &str, zones: &Zones) -> Line {
     let record = Record::of(&job.decide(nominal.parse().unwrap()), zones);
     let mut line = Line::new(Level::Info, EVENT).with("job", name);
-    let fields = record.log_fields();
-    line.fields
-        .extend(fields.into_iter().map(|(key, value)| (key, Cow::Owned(value.into_owned()))));
+    line.fields.append(&mut record.into_log_fields());
     line
 }
 
@@ -52,7 +50,7 @@ fn of_period(level: Level, event: &'static str) -> Line {
         .with("chosen_time", "2026-03-02T10:04:11Z")
 }
 
-/// OBS-04: the form of a line, exactly.
+/// The form of a line, exactly.
 #[test]
 fn text_and_json() {
     let line = of_period(Level::Info, "started").with("pid", 4711).with("late", "1.000ms");
@@ -89,7 +87,7 @@ fn numbers_and_booleans_of_json() {
     assert_eq!(value, expected);
 }
 
-/// OBS-04, SECURITY: no value forges a line, a pair, or a command to a terminal.
+/// No value forges a line, a pair, or a command to a terminal.
 #[test]
 fn forged_values() {
     for value in [
@@ -128,7 +126,7 @@ fn forged_values() {
     }
 }
 
-/// OBS: decisions in the log can be recomputed, in either form.
+/// OBS-04: decisions in the log can be recomputed, in either form.
 #[test]
 fn krontab_verifies_decisions() {
     let home = tempfile::tempdir().unwrap();
@@ -243,6 +241,32 @@ fn colours_of_outcomes() {
         let expected = format!("10:04:11  \u{1b}[1m\u{1b}[{colour}m{outcome}\u{1b}[0m");
         assert!(text.starts_with(&expected), "{text:?}");
     }
+}
+
+/// OBS-05: what is wrong with a configuration, as events.
+#[test]
+fn configuration_errors() {
+    let wrong = Wrong {
+        path: "/etc/krond.d/a.kron",
+        line: Some(3),
+        column: Some(7),
+        category: "ValidationError",
+        code: "out-of-range",
+        message: "minute `61` is too large".into(),
+        hint: Some("0 to 59"),
+    };
+    assert_eq!(
+        written(Form::Text, &configuration_error(&wrong)),
+        "2026-03-02T10:04:11.001000000Z level=error component=krond event=error \
+         error_type=ValidationError operation=\"read configuration\" path=/etc/krond.d/a.kron line=3 \
+         column=7 code=out-of-range message=\"minute `61` is too large\" hint=\"0 to 59\"\n"
+    );
+    let bare = Wrong { path: "", line: None, column: None, hint: None, ..wrong };
+    assert_eq!(
+        written(PLAIN, &configuration_error(&bare)),
+        "10:04:11  error     read configuration: minute `61` is too large\n\
+         \x20                   help: `krontab lint` shows it in place\n"
+    );
 }
 
 /// A place that takes so much and then fails in a certain way.

@@ -95,12 +95,14 @@ fn operations_come_in_order() {
             (Step::Close, name),
         ]
     };
-    let mut expected = vec![(Step::Directory, ""), (Step::Write, "roster"), (Step::Sync, "roster")];
+    let roster = [(Step::Write, "roster"), (Step::Sync, "roster")];
+    let mut expected = vec![(Step::Directory, "")];
     expected.extend(file(".json.tmp"));
     expected.extend(file(".json.tmp"));
+    expected.extend(roster);
     expected.extend([(Step::Rename, ".json"); 2]);
-    expected.extend([(Step::Write, "roster"), (Step::Sync, "roster")]);
     expected.push((Step::SyncDirectory, ""));
+    expected.extend(roster);
     assert_eq!(steps, expected);
 }
 
@@ -310,36 +312,22 @@ fn the_kernel_sees_the_same_order() {
     let trace = fs::read_to_string(log).unwrap();
     let from = trace.find("/kron-commit-begins").unwrap();
     let to = trace.find("/kron-commit-ends").unwrap();
-    let trace: Vec<&str> =
-        trace[from..to].lines().filter(|line| !line.contains("unfinished")).collect();
-    let at = |what: &str, from: usize, needle: &str| {
-        let found = trace[from..].iter().position(|l| l.contains(what) && l.contains(needle));
-        from + found
-            .unwrap_or_else(|| panic!("no {what} {needle} after {from} in\n{}", trace.join("\n")))
+    let trace: Vec<&str> = trace[from..to].lines().collect();
+    let find = |from: usize, what: &str, name: &str| {
+        let found = trace[from..].iter().position(|l| l.contains(what) && l.contains(name));
+        from + found.unwrap_or_else(|| panic!("no {what} {name}:\n{}", trace.join("\n")))
     };
-    let mut renames = Vec::new();
-    for job in 0..2 {
-        let path = krond_name(job);
-        // As long as it is unfinished a call has no name at its end; look at
-        // the order of those that have one.
-        let created = at("openat(", 0, &format!("{path}.tmp"));
-        renames.push(at("rename", created, &path));
-    }
-    let first_rename = renames.iter().copied().min().unwrap();
-    let syncs = trace[..first_rename].iter().filter(|l| l.contains("fsync")).count();
-    assert_eq!(syncs, 3, "two files and the roster before the first rename:\n{}", trace.join("\n"));
-    let last_rename = renames.into_iter().max().unwrap();
-    let directory = format!("{}>)", place.path().display());
-    at("fsync(", last_rename, &directory);
-    assert!(
-        !trace[last_rename..]
-            .iter()
-            .any(|l| l.contains("rename") && l.contains("tmp") && !trace[last_rename].contains(*l))
-    );
-}
-
-fn krond_name(job: usize) -> String {
-    use sha2::{Digest, Sha256};
-    let hash = Sha256::digest(identity(job).as_str().as_bytes());
-    hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + ".json"
+    let names = place.names();
+    assert_eq!(names.len(), 2);
+    let renames = names.iter().map(|name| {
+        let created = find(0, "openat(", &format!("{name}.tmp"));
+        find(created, "rename", name)
+    });
+    let (first, last) = renames.fold((usize::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
+    // A call that another thread interrupts has two lines, the second at its end.
+    let ended = |line: &&&str| line.contains("fsync") && !line.contains("unfinished");
+    let syncs = trace[..first].iter().filter(ended).count();
+    assert_eq!(syncs, 3, "two files and the roster:\n{}", trace.join("\n"));
+    let directory = find(last, "fsync(", &format!("{}>)", place.path().display()));
+    assert_eq!(trace[directory..].iter().filter(|line| line.contains("rename")).count(), 0);
 }

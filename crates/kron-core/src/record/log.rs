@@ -36,45 +36,53 @@ impl core::error::Error for IncompleteLine {}
 impl Record {
     /// The pairs of a log line, in a fixed order.
     #[must_use]
-    pub fn log_fields(&self) -> Vec<(&'static str, Cow<'_, str>)> {
-        let params = &self.distribution.params;
-        let mut fields: Vec<(&'static str, Cow<'_, str>)> = Vec::with_capacity(24);
-        let mut text = |key, value: &'_ str| fields.push((key, Cow::Owned(value.into())));
-        text("identity", &self.identity);
-        text("period_id", &self.period_id);
-        if let Some(chosen) = &self.chosen_time {
+    pub fn log_fields(&self) -> Vec<(&'static str, Cow<'static, str>)> {
+        self.clone().into_log_fields()
+    }
+
+    /// The same, of a record that is needed for nothing else.
+    #[must_use]
+    pub fn into_log_fields(self) -> Vec<(&'static str, Cow<'static, str>)> {
+        let mut fields: Vec<(&'static str, Cow<'static, str>)> = Vec::with_capacity(26);
+        let mut text = |key, value: String| fields.push((key, Cow::Owned(value)));
+        text("identity", self.identity);
+        text("period_id", self.period_id);
+        if let Some(chosen) = self.chosen_time {
             text("chosen_time", chosen);
         }
-        text("nominal_time", &self.nominal_time);
-        text("window_start", &self.window_start);
-        text("window_end", &self.window_end);
-        text("schedule", &self.schedule);
-        text("timezone", &self.timezone);
-        text("mode", &self.mode);
-        text("distribution", &self.distribution.name);
-        if !params.is_empty() {
-            let pairs: Vec<String> =
-                params.iter().map(|(key, value)| [key, "=", value].concat()).collect();
-            text("params", &pairs.join(","));
+        text("nominal_time", self.nominal_time);
+        text("window_start", self.window_start);
+        text("window_end", self.window_end);
+        text("schedule", self.schedule);
+        text("timezone", self.timezone);
+        text("mode", self.mode);
+        text("distribution", self.distribution.name);
+        if !self.distribution.params.is_empty() {
+            let mut params = String::new();
+            for (key, value) in &self.distribution.params {
+                let comma = if params.is_empty() { "" } else { "," };
+                params.extend([comma, key, "=", value]);
+            }
+            text("params", params);
         }
-        text("seed_strategy", &self.seed_strategy);
-        text("salt", &self.salt);
-        text("period_key", &self.period_key);
-        text("seed_hash", &self.seed_hash);
-        for (key, clauses) in [("only", &self.constraints.only), ("avoid", &self.constraints.avoid)]
-        {
+        text("seed_strategy", self.seed_strategy);
+        text("salt", self.salt);
+        text("period_key", self.period_key);
+        text("seed_hash", self.seed_hash);
+        let ConstraintsRecord { only, avoid } = self.constraints;
+        for (key, clauses) in [("only", only), ("avoid", avoid)] {
             if let Some(clauses) = clauses {
                 text(key, clauses);
             }
         }
-        text("attempts", &self.attempts.to_string());
-        text("max_attempts", &self.max_attempts.to_string());
-        text("unschedulable", if self.unschedulable { "true" } else { "false" });
-        if let Some(reason) = &self.reason {
+        text("attempts", self.attempts.to_string());
+        text("max_attempts", self.max_attempts.to_string());
+        text("unschedulable", self.unschedulable.to_string());
+        if let Some(reason) = self.reason {
             text("reason", reason);
         }
-        text("algorithm", &self.algorithm);
-        text("tzdb", &self.tzdb);
+        text("algorithm", self.algorithm);
+        text("tzdb", self.tzdb);
         fields
     }
 

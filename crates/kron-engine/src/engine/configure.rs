@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
 use core::time::Duration;
-use kron_core::{DefinitionHash, Identity, Ledger, Outcome};
+use kron_core::{DefinitionHash, Identity, Job, Ledger, Outcome, PeriodId, UtcInstant};
 use kron_tab::Entry;
 
 impl Engine {
@@ -24,19 +24,16 @@ impl Engine {
         effects: &mut Vec<Effect>,
     ) {
         let (mut added, mut changed, mut removed) = (0, 0, 0);
-        let is_first = mem::replace(&mut self.is_configured, true);
+        let is_reload = mem::replace(&mut self.is_configured, true);
         let mut known = self.keys_by_identity();
         let mut index = Vec::with_capacity(jobs.len());
         let mut visits = Vec::new();
         for Enrolment { entry, found, alive } in jobs {
             let key = if let Some(key) = known.remove(entry.job.identity()) {
-                match self.redefine(key, entry, moment, effects) {
-                    Change::None => {}
-                    Change::Command => changed += 1,
-                    Change::Schedule => {
-                        changed += 1;
-                        visits.push(key);
-                    }
+                let change = self.redefine(key, entry, moment, effects);
+                changed += usize::from(change.is_edit);
+                if change.is_open {
+                    visits.push(key);
                 }
                 key
             } else {
@@ -45,8 +42,13 @@ impl Engine {
                 let (job, active, remark) = Tracked::enrol(entry, found, moment.now, &mut lines);
                 self.pending.roster = lines;
                 let line = remark.map(|remark| report::remark(&job, &remark));
+                let is_fresh = line.is_some();
                 effects.extend(line.map(Effect::Log));
                 let key = self.insert(job);
+                if is_fresh {
+                    // With a file again, it is not taken for lost once more.
+                    self.mark_dirty(key);
+                }
                 for (active, alive) in active.into_iter().zip(alive) {
                     self.take_over(key, active, alive, moment, effects);
                 }
@@ -65,10 +67,12 @@ impl Engine {
             for key in &visits {
                 self.visit(*key, moment, effects);
             }
+            // What was under preparation may have been abandoned.
+            self.let_next_in(moment, effects);
             self.prepare_more(moment, effects);
         }
         self.warn_of_idle(visits, moment.now, effects);
-        if is_first {
+        if is_reload {
             let line = report::reloaded(self.index.len(), added, changed, removed);
             self.pending.after.push(After::Log(line));
         }
@@ -98,20 +102,18 @@ impl Engine {
         moment: Moment,
         effects: &mut Vec<Effect>,
     ) -> Change {
-        let Some(job) = self.job(key) else { return Change::None };
-        let was_blocked = !job.blocked().is_empty();
-        let change = if job.is_retired || job.entry.job != entry.job || was_blocked {
-            Change::Schedule
-        } else if is_same_command(&job.entry, &entry) {
-            Change::None
-        } else {
-            Change::Command
-        };
-        if change != Change::None {
+        let mut change = Change { is_edit: false, is_open: false };
+        let Some(job) = self.job(key) else { return change };
+        let is_other_job = job.is_retired || job.entry.job != entry.job;
+        change.is_edit = is_other_job || !is_same_command(&job.entry, &entry);
+        // What was in the way of a period may be gone.
+        change.is_open = is_other_job || !job.blocked().is_empty();
+        if change.is_edit {
             // What was prepared by the old definition is judged by the new one.
             for id in job.runs().to_vec() {
                 if self.runs.get(&id).is_some_and(Run::is_unstarted) {
                     self.abandon(id, effects);
+                    change.is_open = true;
                 }
             }
         }
@@ -142,19 +144,26 @@ impl Engine {
         }
         if !was_retired {
             self.pending.roster.push(RosterLine::Gone(identity));
+            self.leaving.push(key);
         }
-        self.remove_if_over(key);
         !was_retired
     }
 
-    /// Forgets a job that is no longer configured once nothing of it is left.
-    pub(super) fn remove_if_over(&mut self, key: JobKey) {
-        let over = self
-            .job(key)
-            .is_some_and(|job| job.is_retired && job.runs().is_empty() && !job.is_dirty);
-        if over {
-            self.jobs[key.0 as usize] = None;
-            self.free.push(key);
+    /// Forgets jobs that are no longer configured once everything about them is
+    /// durable. Before that, the store would not know them as they are if they came
+    /// back.
+    pub(super) fn let_go(&mut self) {
+        if !self.pending.roster.is_empty() {
+            return;
+        }
+        for key in mem::take(&mut self.leaving) {
+            let Some(job) = self.job(key).filter(|job| job.is_retired) else { continue };
+            if job.runs().is_empty() && !job.is_dirty {
+                self.jobs[key.0 as usize] = None;
+                self.free.push(key);
+            } else {
+                self.leaving.push(key);
+            }
         }
     }
 
@@ -217,12 +226,12 @@ impl Engine {
         }
     }
 
-    /// Forgets the marks of a job, so that a mark in the future no longer holds
-    /// it. Nothing due before now runs.
+    /// Forgets the marks of a job that lie in the future, so that they no longer
+    /// hold it. Nothing due before now runs.
     pub(super) fn reset(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) {
         self.pending.after.push(After::ResetDone);
         let Some(job) = self.job_mut(key) else { return };
-        job.ledger = Ledger::first_sight(job.job(), moment.now);
+        job.ledger = forget_future(&job.ledger, job.job(), moment.now);
         job.attentive_since = moment.now;
         let line = report::reset(job);
         let seen = RosterLine::Seen {
@@ -237,12 +246,25 @@ impl Engine {
     }
 }
 
-/// What a new definition changes.
+/// A ledger without marks beyond now. Those up to now stay: another definition
+/// could choose a later time for a period that has run.
+fn forget_future(ledger: &Ledger, job: &Job, now: UtcInstant) -> Ledger {
+    let second = now.floor().unix_seconds().rem_euclid(60);
+    let minute = now.saturating_sub(Duration::from_secs(second as u64)).floor();
+    // Not the last period before now: marks of earlier definitions count as well.
+    let through = ledger.handled_through().min(PeriodId::new(minute).ok());
+    let has_begun = |period: &PeriodId| job.window().of(*period).start() <= now;
+    let ahead = ledger.handled_ahead().iter().copied().filter(has_begun).collect();
+    Ledger::restore(through, ahead, Some(now), Some(DefinitionHash::of(job)))
+}
+
+/// What a new configuration means for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
-    None,
-    Command,
-    Schedule,
+struct Change {
+    /// Whether its entry is another.
+    is_edit: bool,
+    /// Whether its periods are to be looked at again.
+    is_open: bool,
 }
 
 /// Whether two entries run the same, wherever they stand in their files.

@@ -137,7 +137,7 @@ impl Engine {
         for id in job.runs().to_vec() {
             let Some(run) = self.runs.get_mut(&id) else { continue };
             match (&run.phase, run.ending) {
-                (Phase::Running(_), Some(ending)) if ending.hopeless => {
+                (Phase::Running(_) | Phase::Leaderless(..), Some(ending)) if ending.hopeless => {
                     // Another try, in case whatever held it has let go.
                     if let Some(ending) = &mut run.ending {
                         ending.hopeless = false;
@@ -276,13 +276,13 @@ impl Engine {
     }
 
     /// Places are free: jobs that wait for one are looked at again.
-    fn let_next_in(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
+    pub(super) fn let_next_in(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
         let Some(most) = self.settings.max_running else { return };
         while self.runs.len() < most
             && let Some(key) = self.waiting.pop_front()
         {
             if let Some(busy) = self.job_mut(key).and_then(|job| job.busy.as_mut()) {
-                for blocked in &mut busy.blocked {
+                for blocked in busy.blocked.iter_mut().filter(|blocked| blocked.is_crowded_out) {
                     blocked.retry_at.get_or_insert(moment.now);
                 }
             }

@@ -20,7 +20,9 @@ use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::mem;
 use core::time::Duration;
+use kron_core::bounds::STALL;
 use kron_core::{
     Attention, Closure, Decision, Lapse, PeriodId, SeedHash, Situation, UtcInstant, Verdict, Zones,
     agenda, judge,
@@ -33,6 +35,8 @@ pub struct Engine {
     zones: Zones,
     jobs: Vec<Option<Tracked>>,
     free: Vec<JobKey>,
+    /// Jobs no longer configured of which something is left.
+    leaving: Vec<JobKey>,
     /// Configured jobs in the order of their identities.
     index: Vec<JobKey>,
     queue: Queue,
@@ -91,6 +95,7 @@ impl Engine {
             zones,
             jobs: Vec::new(),
             free: Vec::new(),
+            leaving: Vec::new(),
             index: Vec::new(),
             queue: Queue::default(),
             runs: BTreeMap::new(),
@@ -112,6 +117,7 @@ impl Engine {
 
     /// Hears of something and says what is to be done about it, in order.
     pub fn handle(&mut self, event: Event, moment: Moment, effects: &mut Vec<Effect>) {
+        let review = self.notice(moment, effects);
         match event {
             Event::Tick => self.tick(moment, effects),
             Event::Prepared { run, process, user } => {
@@ -126,6 +132,9 @@ impl Engine {
             Event::Reset(key) => self.reset(key, moment, effects),
             Event::Shutdown(how) => self.shut_down(how, moment, effects),
         }
+        if let Some(review) = review {
+            self.review(review, moment, effects);
+        }
         self.begin_commit(effects);
         self.stop_if_done(effects);
     }
@@ -136,8 +145,8 @@ impl Engine {
         let jobs = &self.jobs;
         let first = self.queue.first(|job, ticket| is_live(jobs, job, ticket));
         self.awaited = first.filter(|_| self.stopping.is_none());
-        while let Some(Reverse((_, run, _))) = self.alarms.peek()
-            && !self.runs.contains_key(run)
+        while let Some(Reverse((_, run, alarm))) = self.alarms.peek()
+            && !self.runs.get(run).is_some_and(|run| run.awaits(*alarm))
         {
             self.alarms.pop();
         }
@@ -147,23 +156,85 @@ impl Engine {
         (self.awaited, uptime)
     }
 
-    fn tick(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
-        let jumped = report::ahead(self.last, moment).filter(|by| *by > JUMP);
+    /// Looks at the clocks, whatever the event: what was judged before the machine
+    /// slept or the clock was set may not hold any more.
+    fn notice(&mut self, moment: Moment, effects: &mut Vec<Effect>) -> Option<Review> {
+        let before = mem::replace(&mut self.last, moment);
         let lapse = self.attention.wake(self.awaited, moment.now);
-        self.last = moment;
-        match lapse {
-            Some(lapse) => effects.push(Effect::Log(report::lapse(lapse, jumped))),
-            None => effects.extend(jumped.map(|by| Effect::Log(report::forward(by)))),
+        let jump = Jump::between(before, moment);
+        let is_back = match (lapse, jump) {
+            (Some(Lapse::Backward(by)), _) => {
+                let by = jump.and_then(Jump::backward).unwrap_or(by);
+                effects.push(Effect::Log(report::backward(by)));
+                true
+            }
+            (_, Some(Jump::Backward(by))) if by > JUMP => {
+                effects.push(Effect::Log(report::backward(by)));
+                true
+            }
+            (_, Some(Jump::Forward(by))) if by > JUMP => {
+                effects.push(Effect::Log(report::forward(by)));
+                false
+            }
+            (Some(Lapse::Forward(late)), _) => {
+                effects.push(Effect::Log(report::stalled(late)));
+                false
+            }
+            _ => false,
+        };
+        let is_far = jump.and_then(Jump::forward).is_some_and(|by| by > STALL);
+        if !(lapse.is_some() || is_back || is_far) {
+            return None;
         }
-        if let Some(Lapse::Backward(_)) = lapse
-            && self.stopping.is_none()
-        {
+        // It has been noticed.
+        self.awaited = None;
+        Some(Review { is_back, unsettled: self.unsettle(effects) })
+    }
+
+    /// Judges anew what a lapse has unsettled, and everything that is due.
+    fn review(&mut self, review: Review, moment: Moment, effects: &mut Vec<Effect>) {
+        if self.stopping.is_some() {
+            return;
+        }
+        if review.is_back {
             self.replan_all(moment, effects);
+        } else {
+            for key in review.unsettled {
+                self.visit(key, moment, effects);
+            }
         }
+        self.let_next_in(moment, effects);
+        self.visit_due(moment, effects);
+    }
+
+    /// Takes back every start that is not recorded yet, to be judged again.
+    fn unsettle(&mut self, effects: &mut Vec<Effect>) -> Vec<JobKey> {
+        let unstarted: Vec<RunId> =
+            self.runs.iter().filter(|(_, run)| run.is_unstarted()).map(|(id, _)| *id).collect();
+        let mut keys: Vec<JobKey> = self.runs.values().map(|run| run.job).collect();
+        for id in unstarted {
+            self.abandon(id, effects);
+        }
+        for key in &keys {
+            if let Some(busy) = self.job_mut(*key).and_then(|job| job.busy.as_mut()) {
+                busy.replacing.clear();
+            }
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    fn tick(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
         self.ring(moment, effects);
         if self.stopping.is_some() {
             return;
         }
+        self.visit_due(moment, effects);
+    }
+
+    /// Looks at every job whose time has come.
+    fn visit_due(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
         loop {
             let jobs = &self.jobs;
             let is_live = |job, ticket| is_live(jobs, job, ticket);
@@ -209,11 +280,17 @@ impl Engine {
         let mut active: Vec<PeriodId> = runs.map(|run| run.period).collect();
         let since = self.attention.since().max(job.attentive_since);
         let Tracked { entry, ledger, busy, planned, .. } = job;
-        let busy = busy.as_deref();
         // Judged without ever having been planned: they came due unattended.
         let mut unplanned: Vec<PeriodId> = Vec::new();
         let agenda = agenda(&entry.job, ledger, since, now);
         ledger.supersede(&entry.job, &agenda.superseded, now);
+        if let Some(busy) = busy {
+            // What is no longer due is in nobody's way: it was passed over, its
+            // marks were reset, or the clock went back to before it.
+            let is_due = |period| agenda.due.iter().any(|decision| decision.period() == period);
+            busy.blocked.retain(|blocked| is_due(blocked.period));
+        }
+        let busy = busy.as_deref();
         let mut verdicts: Vec<(Fate, SeedHash)> = Vec::new();
         for decision in &agenda.due {
             let blocked = busy.and_then(|busy| busy.blocked_period(decision.period()));
@@ -262,7 +339,14 @@ impl Engine {
     /// Puts a job in line: for its next period, or for one that is blocked.
     fn line_up(&mut self, key: JobKey, due: Option<UtcInstant>) {
         let Some(job) = self.jobs.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
-        let again = job.blocked().iter().map(Blocked::look_at).min();
+        let again = job.busy.as_ref().and_then(|busy| {
+            // Those that are being tried, or wait for others to end, are heard of.
+            let runs = || busy.runs.iter().filter_map(|run| self.runs.get(run));
+            let is_tried = |period| runs().any(|run| run.period == period);
+            let blocked = busy.blocked.iter();
+            let idle = blocked.filter(|b| !is_tried(b.period) && !busy.is_replacing(b.period));
+            idle.map(Blocked::look_at).min()
+        });
         job.ticket = job.ticket.next();
         job.settle();
         if let Some(at) = [due, again].into_iter().flatten().min() {
@@ -278,6 +362,39 @@ impl Engine {
 
     fn job_mut(&mut self, key: JobKey) -> Option<&mut Tracked> {
         self.jobs.get_mut(key.0 as usize)?.as_mut()
+    }
+}
+
+/// What is to be looked at after a lapse.
+struct Review {
+    /// Whether the clock went back.
+    is_back: bool,
+    /// Jobs whose starts were taken back.
+    unsettled: Vec<JobKey>,
+}
+
+/// How far the clock on the wall went away from the uptime.
+#[derive(Clone, Copy, Debug)]
+enum Jump {
+    Backward(Duration),
+    Forward(Duration),
+}
+
+impl Jump {
+    fn between(before: Moment, after: Moment) -> Option<Self> {
+        let expected = before.now.saturating_add(after.uptime.saturating_sub(before.uptime));
+        match after.now.since(expected) {
+            Some(by) => Some(Self::Forward(by)),
+            None => expected.since(after.now).map(Self::Backward),
+        }
+    }
+
+    fn backward(self) -> Option<Duration> {
+        if let Self::Backward(by) = self { Some(by) } else { None }
+    }
+
+    fn forward(self) -> Option<Duration> {
+        if let Self::Forward(by) = self { Some(by) } else { None }
     }
 }
 

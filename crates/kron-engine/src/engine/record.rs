@@ -104,7 +104,6 @@ impl Engine {
                 batch.roster.push(RosterLine::HasFile(snapshot.identity.clone()));
             }
             batch.jobs.push(snapshot);
-            self.remove_if_over(key);
         }
         self.in_flight = Some(after);
         effects.push(Effect::Commit(Box::new(batch)));
@@ -132,6 +131,7 @@ impl Engine {
                 After::ResetDone => effects.push(Effect::ResetDone),
             }
         }
+        self.let_go();
     }
 
     /// The start is durable: the command may run.

@@ -14,6 +14,7 @@ use kron_tab::Entry;
 
 impl Engine {
     /// The configured jobs, in the order of their identities.
+    #[must_use]
     pub fn keys(&self) -> &[JobKey] {
         &self.index
     }

@@ -30,6 +30,10 @@ impl Engine {
         {
             let obstacle = format!("{most} jobs were running, the most allowed at once");
             self.block(key, period, &obstacle, None, moment.now);
+            let blocked = self.job_mut(key).and_then(|job| job.busy().blocked.last_mut());
+            if let Some(blocked) = blocked {
+                blocked.is_crowded_out = true;
+            }
             self.waiting.push_back(key);
             return;
         }
@@ -134,6 +138,7 @@ impl Engine {
         effects.push(Effect::Log(report::unprepared(job, &run, failure, &retry)));
         self.block(run.job, run.period, &failure.message, retry_at, moment.now);
         self.visit(run.job, moment, effects);
+        self.let_next_in(moment, effects);
         self.prepare_more(moment, effects);
     }
 
@@ -167,7 +172,14 @@ impl Engine {
             Some(place) => busy.blocked.swap_remove(place).failed,
             None => 0,
         } + 1;
-        busy.blocked.push(Blocked { period, obstacle: obstacle.into(), retry_at, expiry, failed });
+        busy.blocked.push(Blocked {
+            period,
+            obstacle: obstacle.into(),
+            retry_at,
+            is_crowded_out: false,
+            expiry,
+            failed,
+        });
         self.visit_later(key);
     }
 

@@ -118,7 +118,7 @@ impl Context<'_> {
     fn fate(&self, record: &Record, standing: &Standing) -> Vec<(&'static str, String)> {
         let finished = &self.answer["finished"];
         if !finished.is_null() {
-            return self.finished(finished);
+            return finished_rows(finished);
         }
         let chosen = record.chosen_time.as_deref().unwrap_or_default();
         let fate = match standing {
@@ -172,30 +172,31 @@ impl Context<'_> {
         }
         rows
     }
+}
 
-    fn finished(&self, finished: &Value) -> Vec<(&'static str, String)> {
-        let mut outcome = text(finished, "outcome").to_string();
-        if let Some(reason) = finished["reason"].as_str() {
-            outcome += &format!(": {reason}");
-        }
-        let mut rows = vec![("outcome", outcome)];
-        if let Some(started) = finished["startedAt"].as_str() {
-            let late = started
-                .parse::<UtcInstant>()
-                .ok()
-                .zip(text(finished, "chosenTime").parse::<UtcSecond>().ok())
-                .and_then(|(started, chosen)| started.since(chosen.instant()))
-                .map_or(String::new(), |late| {
-                    format!("  ({} ms after the chosen time)", late.as_millis())
-                });
-            rows.push(("started", format!("{started}{late}")));
-            let exit = match (finished["exitCode"].as_i64(), finished["signal"].as_i64()) {
-                (_, Some(signal)) => format!("by signal {signal}"),
-                (Some(code), None) => format!("exit code {code}"),
-                (None, None) => "nobody saw how".into(),
-            };
-            rows.push(("ended", format!("{}  {exit}", text(finished, "completedAt"))));
-        }
-        rows
+/// How it ended.
+fn finished_rows(finished: &Value) -> Vec<(&'static str, String)> {
+    let mut outcome = text(finished, "outcome").to_string();
+    if let Some(reason) = finished["reason"].as_str() {
+        outcome += &format!(": {reason}");
     }
+    let mut rows = vec![("outcome", outcome)];
+    if let Some(started) = finished["startedAt"].as_str() {
+        let late = started
+            .parse::<UtcInstant>()
+            .ok()
+            .zip(text(finished, "chosenTime").parse::<UtcSecond>().ok())
+            .and_then(|(started, chosen)| started.since(chosen.instant()))
+            .map_or(String::new(), |late| {
+                format!("  ({} ms after the chosen time)", late.as_millis())
+            });
+        rows.push(("started", format!("{started}{late}")));
+        let exit = match (finished["exitCode"].as_i64(), finished["signal"].as_i64()) {
+            (_, Some(signal)) => format!("by signal {signal}"),
+            (Some(code), None) => format!("exit code {code}"),
+            (None, None) => "nobody saw how".into(),
+        };
+        rows.push(("ended", format!("{}  {exit}", text(finished, "completedAt"))));
+    }
+    rows
 }

@@ -5,8 +5,8 @@
 //! rows of an answer that may be long. Only root and the daemon's own user are
 //! heard.
 
-pub mod client;
-pub mod server;
+pub(crate) mod client;
+pub(crate) mod server;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

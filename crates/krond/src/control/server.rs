@@ -1,7 +1,7 @@
 //! The daemon's end of the socket. Nobody who is slow, silent or talks too much
 //! holds up anything: no call here waits.
 
-use super::{REQUEST_BYTES, Refusal, Reply, Request};
+use super::{REQUEST_BYTES, Reply, Request};
 use crate::poll::{Interest, Poll, Source};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::net::sockopt::socket_peercred;
@@ -50,6 +50,17 @@ pub enum Heard {
     Request(Request),
     /// Its output is sent, and its answer goes on.
     Hungry,
+    /// It is gone.
+    Gone,
+}
+
+/// Whether a client takes more of its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appetite {
+    /// At once.
+    More,
+    /// When what it has is sent.
+    Enough,
     /// It is gone.
     Gone,
 }
@@ -148,26 +159,21 @@ impl Server {
         heard
     }
 
-    /// Gives a client a part of its answer. Returns whether it wants more now.
-    pub fn reply(&mut self, id: u32, reply: &Reply, poll: &Poll) -> bool {
-        let Some(client) = self.clients.get_mut(&id) else { return false };
+    /// Gives a client a part of its answer.
+    pub fn reply(&mut self, id: u32, reply: &Reply, poll: &Poll) -> Appetite {
+        let Some(client) = self.clients.get_mut(&id) else { return Appetite::Gone };
         if client.output.is_empty() {
             poll.remove(&client.stream);
             if poll.add(&client.stream, Source::Client(id), Interest::Write).is_err() {
                 self.clients.remove(&id);
-                return false;
+                return Appetite::Gone;
             }
         }
         if serde_json::to_writer(&mut client.output, reply).is_ok() {
             client.output.push(b'\n');
         }
         client.is_answered = !matches!(reply, Reply::Row(_));
-        client.output.len() < ENOUGH && !client.is_answered
-    }
-
-    /// Says no.
-    pub fn refuse(&mut self, id: u32, refusal: Refusal, poll: &Poll) {
-        self.reply(id, &Reply::Failed(refusal), poll);
+        if client.output.len() < ENOUGH { Appetite::More } else { Appetite::Enough }
     }
 
     /// Sends what can be sent at once; the daemon ends.

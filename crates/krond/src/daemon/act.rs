@@ -76,7 +76,7 @@ impl Daemon {
         }
     }
 
-    /// A process at its gate says something.
+    /// A process on its way to the gate says something.
     pub(super) fn at_gate(&mut self, run: RunId) {
         let Some(tended) = self.processes.get(run) else { return };
         let Door::Closed(gate) = &mut tended.gate else { return };
@@ -84,6 +84,10 @@ impl Daemon {
             Ready::Pending => return,
             Ready::Ready(Report::Ready) => {
                 self.poll.remove(gate.fd());
+                tended.gate = match std::mem::replace(&mut tended.gate, Door::None) {
+                    Door::Closed(gate) => Door::Reached(gate),
+                    other => other,
+                };
                 let (process, user) = (tended.process.clone(), tended.user.clone());
                 crash::point("ready");
                 return self.events.push_back(Event::Prepared { run, process, user });
@@ -109,7 +113,7 @@ impl Daemon {
         let Some(tended) = self.processes.get(run) else { return };
         tended.gate = match std::mem::replace(&mut tended.gate, Door::None) {
             // If it is gone already, we hear that from its end.
-            Door::Closed(gate) => gate.release().map_or(Door::None, Door::Open),
+            Door::Reached(gate) => gate.release().map_or(Door::None, Door::Open),
             other => other,
         };
         crash::point("started");
@@ -133,7 +137,8 @@ impl Daemon {
         let Some(tended) = self.processes.get(run) else { return };
         self.poll.remove(&tended.pidfd);
         if let Door::Closed(_) = tended.gate {
-            return self.at_gate_no_more(run);
+            // Its last words say why; they may not have been read yet.
+            return self.at_gate(run);
         }
         let exit = tended.exit();
         let failure = match &mut tended.gate {
@@ -152,17 +157,6 @@ impl Daemon {
             self.say(&line);
         }
         crash::point("exited");
-        self.events.push_back(Event::Exited { run, exit });
-    }
-
-    /// A process ended at its gate, or before.
-    fn at_gate_no_more(&mut self, run: RunId) {
-        let Some(tended) = self.processes.get(run) else { return };
-        let Door::Closed(gate) = &mut tended.gate else { return };
-        if let Ready::Ready(Report::Failed(_)) = gate.report() {
-            // Unreachable in practice: the report is read as soon as it comes.
-        }
-        let exit = tended.exit();
         self.events.push_back(Event::Exited { run, exit });
     }
 

@@ -1,7 +1,7 @@
 //! What people ask the daemon.
 
 use super::Daemon;
-use crate::control::server::Heard;
+use crate::control::server::{Appetite, Heard};
 use crate::control::{Refusal, Reply, Request};
 use kron_core::{PeriodId, UtcSecond};
 use kron_engine::event::{Event, JobKey, Moment, Shutdown};
@@ -131,9 +131,13 @@ impl Daemon {
             place += 1;
             let view = self.engine.view(*key, moment.now);
             let Some(Ok(row)) = view.map(serde_json::to_value) else { continue };
-            if !self.server.reply(id, &Reply::Row(row), &self.poll) {
-                self.conversations.jobs.insert(id, place);
-                return;
+            match self.server.reply(id, &Reply::Row(row), &self.poll) {
+                Appetite::More => {}
+                Appetite::Enough => {
+                    self.conversations.jobs.insert(id, place);
+                    return;
+                }
+                Appetite::Gone => return,
             }
         }
         self.answer(id, Ok(json!({ "jobs": self.engine.keys().len() })));
@@ -238,17 +242,18 @@ impl Daemon {
         }
     }
 
-    pub(super) fn answer_reload(&mut self, result: Result<(), String>) {
+    pub(super) fn answer_reload(&mut self, result: Result<(), &str>) {
         // Those who asked while it was being read are answered by the next one.
         if self.reader.is_wanted() {
             return;
         }
         for id in std::mem::take(&mut self.conversations.reload) {
-            let answer = match &result {
-                Ok(()) => Ok(json!({ "jobs": self.engine.keys().len() })),
-                Err(text) => Err(Refusal::new(INVALID, text.clone())
-                    .hint("the configuration before stays in force")),
-            };
+            let answer =
+                match &result {
+                    Ok(()) => Ok(json!({ "jobs": self.engine.keys().len() })),
+                    Err(text) => Err(Refusal::new(INVALID, *text)
+                        .hint("the configuration before stays in force")),
+                };
             self.answer(id, answer);
         }
     }

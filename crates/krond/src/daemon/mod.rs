@@ -16,18 +16,19 @@ pub use reading::{Sources, enrol};
 use crate::clock::{Alarms, Clock};
 use crate::control::server::Server;
 use crate::exec::Launcher;
-use crate::log::Logger;
+use crate::log::{Form, Logger};
 use crate::metrics::Commits;
 use crate::notify;
 use crate::poll::{Interest, Poll, Source};
 use crate::signals::{Asked, Signals};
 use crate::store::Store;
-use crate::{crash, failure_line};
+use crate::{crash, failure_line, greeting};
 use commits::Committer;
 use kron_core::UtcInstant;
 use kron_engine::Engine;
 use kron_engine::event::{Effect, Event, Moment, Shutdown};
 use kron_engine::line::{Level, Line};
+use kron_term::terminal;
 use processes::Processes;
 use reading::{Reader, Reading};
 use scrape::Scrapes;
@@ -228,6 +229,7 @@ impl Daemon {
                 if let Err(error) = self.clock.reread() {
                     self.complain("read the shift of the clock", &error);
                 }
+                self.alarms.rang();
                 self.events.push_back(Event::Tick);
             }
         }
@@ -238,6 +240,7 @@ impl Daemon {
     fn settle(&mut self, moment: Moment) {
         let mut effects = Vec::new();
         while let Some(event) = self.events.pop_front() {
+            crash::point("panic");
             self.engine.handle(event, moment, &mut effects);
             for effect in effects.drain(..) {
                 self.act(effect, moment);
@@ -295,7 +298,33 @@ impl Daemon {
             .with("algorithm", kron_core::ALGORITHM)
             .with("tzdb", kron_core::Zones::bundled().version());
         self.say(&line);
+        if matches!(self.log.form(), Form::Human { .. }) {
+            self.greet();
+        }
         notify::tell(notify::READY);
+    }
+
+    /// Shows somebody who watches what there is.
+    fn greet(&mut self) {
+        let entries = self.engine.keys().iter().filter_map(|key| {
+            let (_, next) = self.engine.around_now(*key);
+            Some((self.engine.entry(*key)?, next))
+        });
+        let jobs: Vec<greeting::Job<'_>> = entries
+            .map(|(entry, next)| {
+                let identity = entry.job.identity().as_str();
+                greeting::Job {
+                    name: &entry.name,
+                    file: identity.rsplit_once(':').map_or(identity, |(file, _)| file),
+                    next: next.and_then(|period| entry.job.decide(period).chosen()),
+                    zone: entry.job.zone(),
+                    suspended: entry.job.policy().suspend,
+                }
+            })
+            .collect();
+        let text = greeting::greeting(&jobs, self.clock.moment().now.floor(), terminal::width());
+        self.log.flush();
+        terminal::print_error(&text);
     }
 
     fn scrape(&mut self, id: u32) {
@@ -329,7 +358,7 @@ impl Daemon {
                 for line in &rejection.lines {
                     self.say(line);
                 }
-                self.answer_reload(Err(rejection.text));
+                self.answer_reload(Err(&rejection.text));
                 self.read_again(moment);
             }
         }
@@ -348,7 +377,15 @@ impl Daemon {
 
     fn act(&mut self, effect: Effect, moment: Moment) {
         match effect {
-            Effect::Log(line) => self.log.write(moment.now, &line),
+            Effect::Log(line) => {
+                // The first plans are what the greeting shows.
+                let is_greeted = !self.is_ready
+                    && line.event == kron_core::EVENT
+                    && matches!(self.log.form(), Form::Human { .. });
+                if !is_greeted {
+                    self.log.write(moment.now, &line);
+                }
+            }
             Effect::Prepare(preparation) => self.prepare(preparation),
             Effect::Commit(batch) => self.committer.begin(batch),
             Effect::Release(run) => self.release(run),

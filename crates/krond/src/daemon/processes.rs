@@ -35,8 +35,10 @@ pub(super) struct Tended {
 /// The gate of a process.
 #[derive(Debug)]
 pub(super) enum Door {
-    /// It waits, or is still on its way there.
+    /// It is on its way there.
     Closed(Gate),
+    /// It waits there.
+    Reached(Gate),
     /// It went through; what it still has to say is why it could not go on.
     Open(Released),
     /// It went through long ago.

@@ -70,6 +70,7 @@ pub const fn is_transient(errno: Errno) -> bool {
         errno,
         Errno::EAGAIN
             | Errno::EBUSY
+            | Errno::ECONNREFUSED
             | Errno::EDQUOT
             | Errno::EINTR
             | Errno::EMFILE

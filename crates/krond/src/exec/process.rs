@@ -28,7 +28,8 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// Reads the text of `/proc/PID/stat`; `None` if it is something else.
+    /// Reads the text of `/proc/PID/stat`; `None` if it is something else, or of
+    /// a process that is no more.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         // The second field is a name in parentheses, chosen by the process, which
@@ -51,7 +52,8 @@ impl Stat {
     /// When the kernel cannot be asked.
     pub fn of(pid: u32) -> io::Result<Option<Self>> {
         match fs::read(format!("/proc/{pid}/stat")) {
-            Ok(text) => Self::parse(&text).map(Some).ok_or_else(|| Errno::BADMSG.into()),
+            // One that is just being collected has group and session -1.
+            Ok(text) => Ok(Self::parse(&text)),
             Err(error) if is_gone(&error) => Ok(None),
             Err(error) => Err(error),
         }
@@ -196,7 +198,8 @@ mod tests {
 
     #[test]
     fn something_else() {
-        for text in [&b""[..], b"42 (sh", b"42 (sh) S", b"42 (sh) S 1 2 x 4"] {
+        let collected = b"42 (sh) X 0 -1 -1 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 0 0 987654 12";
+        for text in [&b""[..], b"42 (sh", b"42 (sh) S", b"42 (sh) S 1 2 x 4", collected] {
             assert_eq!(Stat::parse(text), None);
         }
     }

@@ -191,7 +191,7 @@ mod tests {
         check(b"a\n\n\nb", &[b"a", b"b"]);
         check(b"no end", &[b"no end"]);
         check(b"\xff\x00\n", &[b"\xff\x00"]);
-        let long = [b'x'; LINE_BYTES * 2 + 5];
+        let long = vec![b'x'; LINE_BYTES * 2 + 5];
         check(&long, &[&long[..LINE_BYTES], &long[..LINE_BYTES], b"xxxxx"]);
         let exactly = [&[b'y'; LINE_BYTES][..], b"\nz\n"].concat();
         check(&exactly, &[&[b'y'; LINE_BYTES], b"z"]);

@@ -79,6 +79,11 @@ fn push_string(out: &mut String, value: &str) {
     };
     out.push('"');
     let mut rest = value;
+    // Most have nothing to escape, and bytes are looked at faster.
+    if rest.bytes().all(|b| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\')) {
+        out.push_str(rest);
+        rest = "";
+    }
     while let Some(at) = rest.find(odd) {
         let (plain, from) = rest.split_at(at);
         out.push_str(plain);

@@ -16,6 +16,7 @@ mod text;
 use clap::ValueEnum;
 use kron_core::UtcInstant;
 use kron_engine::line::{Level, Line};
+use kron_term::load::Wrong;
 use kron_term::terminal;
 use std::io::{self, IsTerminal, Stderr, Write};
 
@@ -229,6 +230,21 @@ impl<W: Write> Logger<W> {
     pub const fn get_mut(&mut self) -> &mut W {
         &mut self.out
     }
+}
+
+/// What is wrong with a configuration, as an event. Somebody who watches is
+/// better served by [`Report::render`](kron_term::load::Report::render).
+#[must_use]
+pub fn configuration_error(wrong: &Wrong<'_>) -> Line {
+    Line::new(Level::Error, "error")
+        .with("error_type", wrong.category)
+        .with("operation", "read configuration")
+        .with_some("path", Some(wrong.path).filter(|path| !path.is_empty()))
+        .with_some("line", wrong.line)
+        .with_some("column", wrong.column)
+        .with("code", wrong.code)
+        .with("message", &wrong.message)
+        .with_some("hint", wrong.hint)
 }
 
 fn lines(bytes: &[u8]) -> usize {

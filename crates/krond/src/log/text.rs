@@ -24,13 +24,15 @@ pub(super) fn push(out: &mut String, at: UtcInstant, line: &Line) {
 
 /// A time with all nine digits, so that lines sort as text.
 pub(super) fn push_time(out: &mut String, at: UtcInstant) {
-    let second = at.floor().to_ascii();
-    out.extend(second[..19].iter().map(|&b| char::from(b)));
-    out.push('.');
-    let mut divisor = 100_000_000;
-    while divisor > 0 {
-        out.push(char::from(b'0' + (at.subsec_nanos() / divisor % 10) as u8));
-        divisor /= 10;
+    // A second, a dot in the place of its `Z`, nine digits, and the `Z`.
+    let mut text = [b'Z'; 30];
+    text[..20].copy_from_slice(&at.floor().to_ascii());
+    text[19] = b'.';
+    let mut nanos = at.subsec_nanos();
+    for digit in text[20..29].iter_mut().rev() {
+        *digit = b'0' + (nanos % 10) as u8;
+        nanos /= 10;
     }
-    out.push('Z');
+    // It is ASCII.
+    out.push_str(str::from_utf8(&text).unwrap_or_default());
 }

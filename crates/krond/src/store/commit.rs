@@ -3,8 +3,7 @@
 //! 1. Every state file is written beside its final name and fsynced, many at
 //!    once; what the roster learns of jobs is appended and fsynced.
 //! 2. Only if all of that went well, each file takes its final name.
-//! 3. The roster learns which jobs have a file now, and the directory is
-//!    fsynced.
+//! 3. The directory is fsynced; then the roster learns which jobs got a file.
 //!
 //! A crash in between leaves each file either as it was or as it was to be. An
 //! error anywhere ends the commit at once and for good: nothing is tried again
@@ -55,12 +54,13 @@ impl Store {
                 .rename(&names::temporary(&name), &name)
                 .map_err(|error| self.of_job(snapshot, &name, Step::Rename, error))?;
         }
-        // Not before there is a file: the roster must not miss one that never was.
-        self.append(batch, true)?;
         if !batch.jobs.is_empty() {
             let synced = self.folder.sync_directory();
             synced.map_err(|error| self.of_directory(Step::SyncDirectory, error))?;
         }
+        // Not before there is a file for certain: the roster must not miss one that
+        // never was. If a crash comes first, the next load tells it.
+        self.append(batch, true)?;
         Ok(warnings)
     }
 
@@ -73,17 +73,15 @@ impl Store {
             .map(RosterLine::identity)
             .collect();
         let stop = AtomicBool::new(false);
-        // Work number 0 is the roster.
-        let results = parallel::collect(batch.jobs.len() + 1, self.writers, |number| {
+        // The roster, if it learns anything, is the work after the last job.
+        let count = batch.jobs.len() + usize::from(first.len() < batch.roster.len());
+        let results = parallel::collect(count, self.writers, |number| {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let result = match number.checked_sub(1) {
+            let result = match batch.jobs.get(number) {
+                Some(job) => self.write(job, first.contains(&job.identity)),
                 None => self.append(batch, false).map(|()| None),
-                Some(place) => {
-                    let snapshot = &batch.jobs[place];
-                    self.write(snapshot, first.contains(&snapshot.identity))
-                }
             };
             if result.is_err() {
                 stop.store(true, Ordering::Relaxed);

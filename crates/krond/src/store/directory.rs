@@ -32,9 +32,7 @@ pub(super) fn open(
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let handle = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| failed(e.into()))?;
     let stat = rustix::fs::fstat(&handle).map_err(|error| failed(error.into()))?;
-    if let Some((message, hint)) = distrust(&stat, path) {
-        return Err(Problem::not_safe(path, message, hint));
-    }
+    distrust(&stat, path)?;
     let mode = stat.st_mode & 0o7777;
     let mut warning = None;
     if mode != 0o700 {
@@ -73,9 +71,7 @@ pub(super) fn lock(folder: &Folder) -> Result<File, StoreError> {
     let failed = |error: io::Error| StoreError::from(Problem::failed(&path, Step::Create, error));
     let mut file = folder.open_or_create(LOCK).map_err(failed)?;
     let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
-    if let Some((message, hint)) = distrust(&stat, &path) {
-        return Err(Problem::not_safe(&path, message, hint).into());
-    }
+    distrust(&stat, &path)?;
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(rustix::io::Errno::WOULDBLOCK) => {

@@ -5,6 +5,7 @@
 //! the [`Fault`] first, if there is one, so that a test can make any of them
 //! fail; without one that is a test for `None`.
 
+use super::error::Problem;
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 use std::ffi::CStr;
 use std::fmt;
@@ -209,14 +210,22 @@ impl Folder {
     }
 }
 
-/// What makes a file or directory unfit to be ours; and what to do about it.
-pub(super) fn distrust(stat: &Stat, path: &Path) -> Option<(&'static str, String)> {
-    if stat.st_uid != rustix::process::geteuid().as_raw() {
+/// Whether a file or directory belongs to others, or could have been changed by
+/// them.
+pub(super) fn is_distrusted(stat: &Stat) -> bool {
+    stat.st_uid != rustix::process::geteuid().as_raw() || stat.st_mode & 0o022 != 0
+}
+
+/// Says why a file or directory is distrusted, if it is.
+pub(super) fn distrust(stat: &Stat, path: &Path) -> Result<(), Problem> {
+    if !is_distrusted(stat) {
+        return Ok(());
+    }
+    Err(if stat.st_mode & 0o022 != 0 {
+        let hint = format!("`chmod go-w {}`", path.display());
+        Problem::not_safe(path, "others may write to it", hint)
+    } else {
         let hint = format!("it belongs to user {}; krond's state must be its own", stat.st_uid);
-        return Some(("another user owns it", hint));
-    }
-    if stat.st_mode & 0o022 != 0 {
-        return Some(("others may write to it", format!("`chmod go-w {}`", path.display())));
-    }
-    None
+        Problem::not_safe(path, "another user owns it", hint)
+    })
 }

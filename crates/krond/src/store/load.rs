@@ -5,7 +5,7 @@
 //! be used, the daemon does not start, and nothing has been moved.
 
 use super::error::{Problem, Reason, StoreError, Warning};
-use super::folder::{Folder, Step, distrust};
+use super::folder::{Folder, Step, distrust, is_distrusted};
 use super::{Store, names, parallel};
 use kron_core::{Identity, UtcInstant};
 use kron_engine::commit::{Found, RosterLine};
@@ -122,8 +122,8 @@ pub(super) fn read_file(folder: &Folder, name: &str) -> Result<Vec<u8>, Problem>
         let hint = "state is read from regular files".into();
         return Err(Problem::not_safe(folder.path_of(name), "this is not a file", hint));
     }
-    if let Some((message, hint)) = distrust(&stat, &folder.path_of(name)) {
-        return Err(Problem::not_safe(folder.path_of(name), message, hint));
+    if is_distrusted(&stat) {
+        distrust(&stat, &folder.path_of(name))?;
     }
     let size = stat.st_size as u64;
     if size > FILE_BYTES as u64 {

@@ -51,9 +51,7 @@ impl Roster {
         };
         let path = folder.path_of(ROSTER);
         let stat = rustix::fs::fstat(&file).map_err(|e| failed(Step::Open)(e.into()))?;
-        if let Some((message, hint)) = distrust(&stat, &path) {
-            return Err(Problem::not_safe(path, message, hint));
-        }
+        distrust(&stat, &path)?;
         let contents = read(folder, &file)?;
         if let Some(detail) = contents.damage {
             let aside = names::quarantine(folder, ROSTER, now)?;
@@ -178,7 +176,7 @@ fn read(folder: &Folder, mut file: &File) -> Result<Contents, Problem> {
                     None => {
                         let mut rostered = Rostered::unknown();
                         rostered.learn(&line);
-                        contents.known.insert(line.identity().clone(), rostered);
+                        contents.known.insert(line.into_identity(), rostered);
                     }
                 }
             }

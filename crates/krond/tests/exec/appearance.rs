@@ -19,7 +19,7 @@ fn words() {
     let words = ["", "a   b", "$HOME", "*", "~", "%Y", "`id`", "; id", "é", "\n", "\\", "'\""];
     let mut all = vec!["/usr/bin/printf", "[%s]"];
     all.extend(words);
-    let expected: String = words.iter().map(|word| format!("[{word}]")).collect();
+    let expected: String = words.iter().flat_map(|word| ["[", word, "]"]).collect();
     assert_eq!(host.output(plan(&all)), expected);
     // What is written in the entry is not expanded either.
     let mut plan = plan(&["/bin/sh", "-c", "echo \"$X\"; pwd"]);
@@ -60,7 +60,8 @@ fn environment() {
 /// EXE-08: a search path of the daemon's that is not UTF-8 is one all the same.
 #[test]
 fn search_path() {
-    let host = Host::through("export PATH=\"/\u{1}:/usr/bin:/bin\"; exec \"$KROND\" \"$@\"");
+    let host =
+        Host::through("export PATH=\"$(printf '/\\377'):/usr/bin:/bin\"; exec \"$KROND\" \"$@\"");
     assert_eq!(host.output(plan(&["echo", "found"])), "found\n");
 }
 

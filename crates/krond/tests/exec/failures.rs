@@ -1,6 +1,6 @@
 //! What cannot be run is said, with its reason, and nothing runs.
 
-use crate::support::{Host, end, hear, is_root, order, plan, set_mode};
+use crate::support::{Host, end, hear, is_root, order, plan, set_mode, write};
 use kron_host::launch::{LaunchError, Limit, Plan, PlanError, Step};
 use krond::exec::process::Exit;
 use krond::exec::{Order, Prepared, Refusal, Report, is_transient};
@@ -37,8 +37,7 @@ fn no_program() {
 fn refused_by_the_kernel() {
     let host = Host::new();
     for (name, text) in [("format", "echo no\n"), ("interpreter", "#!/nonexistent/sh\n")] {
-        fs::write(host.at(name), text).unwrap();
-        set_mode(&host.at(name), 0o755);
+        write(&host.at(name), 0o755, text);
     }
     let long = "x".repeat(200_000);
     for (words, code, errno) in [
@@ -91,9 +90,8 @@ fn for_root_only() {
     let host = Host::new();
     fs::create_dir(host.at("private")).unwrap();
     set_mode(&host.at("private"), 0o700);
-    fs::write(host.at("tool"), "#!/bin/sh\n").unwrap();
-    set_mode(&host.at("tool"), 0o700);
-    let nobody = crate::rights::nobody();
+    write(&host.at("tool"), 0o700, "#!/bin/sh\n");
+    let nobody = Some(crate::rights::nobody());
     let there =
         Plan { cwd: Some(host.path("private")), ids: nobody.clone(), ..plan(&["/bin/true"]) };
     check(&host, there, Step::Directory, Errno::EACCES);

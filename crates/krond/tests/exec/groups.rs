@@ -1,6 +1,6 @@
 //! Knowing processes again, and ending all that a job has started.
 
-use crate::support::{Host, end, hear, order, plan, shell, wait_for};
+use crate::support::{Host, copy, end, hear, order, plan, shell, wait_for};
 use kron_engine::kept::Process;
 use kron_host::launch::Plan;
 use krond::exec::group::{Leader, members, signal_group, signal_members};
@@ -9,6 +9,7 @@ use krond::exec::{Prepared, Report};
 use rustix::process::Signal;
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 #[track_caller]
@@ -34,7 +35,7 @@ fn is_stopped(pid: u32) -> bool {
 #[test]
 fn a_misleading_name() {
     let host = Host::new();
-    fs::copy("/bin/sleep", host.at(") R 1")).unwrap();
+    copy(Path::new("/bin/sleep"), &host.at(") R 1"));
     let (process, pidfd) = start(&host, plan(&[&host.path(") R 1"), "1000"]));
     let comm = format!("/proc/{}/comm", process.pid);
     wait_for("its name", || (fs::read_to_string(&comm).unwrap() == ") R 1\n").then_some(()));
@@ -50,7 +51,7 @@ fn a_misleading_name() {
 #[test]
 fn another_of_the_same_number() {
     let host = Host::new();
-    let (process, pidfd) = start(&host, shell("sleep 1000 & echo > began; wait"));
+    let (process, pidfd) = start(&host, shell("sleep 1000 & wait"));
     let other =
         Process { start_ticks: process.start_ticks.map(|ticks| ticks - 1), ..process.clone() };
     assert!(process::find(&other).unwrap().is_none());

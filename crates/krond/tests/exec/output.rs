@@ -1,7 +1,7 @@
 //! Where output goes, except to a log.
 
 use crate::rights::nobody;
-use crate::support::{Host, is_root, order, plan, set_mode, shell};
+use crate::support::{Host, is_root, order, plan, set_mode, shell, write};
 use kron_host::launch::{LaunchError, Plan, Step};
 use krond::exec::{Order, Report, Target};
 use nix::errno::Errno;
@@ -57,8 +57,7 @@ fn one_file() {
 #[test]
 fn a_file_of_nothing() {
     let host = Host::new();
-    fs::write(host.at("format"), "no program\n").unwrap();
-    set_mode(&host.at("format"), 0o755);
+    write(&host.at("format"), 0o755, "no program\n");
     let target = Target::File(host.path("file"));
     let exit = host.run_order(to(target, Target::Inherit, plan(&[&host.path("format")])));
     assert_eq!(exit.code, 126);
@@ -72,7 +71,7 @@ fn whose_file() {
         return;
     }
     let host = Host::new();
-    let plan = Plan { ids: nobody(), umask: Some(0o027), ..plan(&["/bin/true"]) };
+    let plan = Plan { ids: Some(nobody()), umask: Some(0o027), ..plan(&["/bin/true"]) };
     host.run_order(to(Target::File(host.path("file")), Target::Inherit, plan));
     let metadata = fs::metadata(host.at("file")).unwrap();
     assert_eq!((metadata.uid(), metadata.gid()), (65534, 65534));
@@ -112,7 +111,7 @@ fn no_file() {
         ("private/file", Errno::EACCES),
     ] {
         let file = || Target::File(host.path(name));
-        let touch = || Plan { ids: nobody(), ..plan(&["/usr/bin/touch", &host.path("ran")]) };
+        let touch = || Plan { ids: Some(nobody()), ..plan(&["/usr/bin/touch", &host.path("ran")]) };
         let failed = |step| Report::Failed(LaunchError { step, errno });
         let report = host.failure(to(file(), Target::Inherit, touch()));
         assert_eq!(report, failed(Step::Stdout), "{name}");

@@ -5,8 +5,8 @@ use kron_host::launch::{Ids, LaunchError, Plan, Step};
 use krond::exec::Report;
 use nix::errno::Errno;
 
-pub fn nobody() -> Option<Ids> {
-    Some(Ids { uid: 65534, gid: 65534, groups: vec![65534] })
+pub fn nobody() -> Ids {
+    Ids { uid: 65534, gid: 65534, groups: vec![65534] }
 }
 
 /// EXE-10, FAULTS 32: all ids are changed, groups are exactly those given, and
@@ -49,7 +49,7 @@ fn not_permitted() {
     for ids in [
         Ids { uid: 0, gid: 0, groups: vec![0] },
         Ids { uid: 1, gid: 65534, groups: vec![65534] },
-        nobody().unwrap(),
+        nobody(),
     ] {
         let plan = Plan { ids: Some(ids), ..touch() };
         let expected = LaunchError { step: Step::Groups, errno: Errno::EPERM };
@@ -68,7 +68,7 @@ fn no_user() {
     }
     let host = Host::through("exec setpriv --bounding-set=-setuid \"$KROND\" \"$@\"");
     let touch = plan(&["/usr/bin/touch", &host.path("ran")]);
-    let report = host.failure(order(Plan { ids: nobody(), ..touch }));
+    let report = host.failure(order(Plan { ids: Some(nobody()), ..touch }));
     let expected = LaunchError { step: Step::User, errno: Errno::EPERM };
     assert_eq!(report, Report::Failed(expected));
     assert!(!host.at("ran").exists());

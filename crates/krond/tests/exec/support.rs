@@ -4,9 +4,11 @@ use kron_host::launch::{Daemon, Plan, Sink};
 use krond::exec::process::{self, Exit};
 use krond::exec::{Gate, Launcher, Options, Order, Prepared, Refusal, Report, Target};
 use nix::unistd::geteuid;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -100,11 +102,8 @@ impl Host {
             options.program.clone_from(&file);
         });
         let krond = host.at("krond");
-        fs::copy(env!("CARGO_BIN_EXE_krond"), &krond).unwrap();
-        set_mode(&krond, 0o755);
-        let text = format!("#!/bin/sh\nKROND={}\n{script}\n", krond.display());
-        fs::write(&file, text).unwrap();
-        set_mode(&file, 0o755);
+        copy(Path::new(env!("CARGO_BIN_EXE_krond")), &krond);
+        write(&file, 0o755, &format!("#!/bin/sh\nKROND={}\n{script}\n", krond.display()));
         host
     }
 
@@ -124,8 +123,13 @@ impl Host {
     #[track_caller]
     pub fn try_prepare(&self, order: Order) -> Result<Prepared, Refusal> {
         self.launcher.prepare(order);
-        let mut results =
-            wait_for("result", || Some(self.launcher.results()).filter(|r| !r.is_empty()));
+        let mut results = wait_for("result", || {
+            // As a loop does it: not before the descriptor says so.
+            let patience = Timespec { tv_sec: 60, tv_nsec: 0 };
+            let mut fds = [PollFd::from_borrowed_fd(self.launcher.descriptor(), PollFlags::IN)];
+            assert_eq!(poll(&mut fds, Some(&patience)), Ok(1));
+            Some(self.launcher.results()).filter(|results| !results.is_empty())
+        });
         assert_eq!(results.len(), 1);
         results.remove(0).result
     }
@@ -190,6 +194,21 @@ pub fn end(pidfd: &OwnedFd) -> Exit {
     let seen = wait_for("end", || process::peek(pidfd.as_fd()).unwrap());
     assert_eq!(process::reap(pidfd.as_fd()).unwrap(), Some(seen));
     seen
+}
+
+/// Copies a program. By another process: if this one had it open for writing, so
+/// might a child that is just being made, and it could not be executed.
+pub fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("/bin/cp").arg(from).arg(to).status().unwrap().success());
+    set_mode(to, 0o755);
+}
+
+/// Writes a program, in the same way.
+pub fn write(file: &Path, mode: u32, text: &str) {
+    let script = "printf %s \"$1\" > \"$0\"";
+    let status = Command::new("/bin/sh").arg("-c").arg(script).arg(file).arg(text).status();
+    assert!(status.unwrap().success());
+    set_mode(file, mode);
 }
 
 pub fn set_mode(path: &Path, mode: u32) {

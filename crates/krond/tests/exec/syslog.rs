@@ -30,7 +30,7 @@ fn listen(host: &Host) -> UnixDatagram {
 }
 
 fn next(socket: &UnixDatagram) -> String {
-    let mut buffer = [0; 20_000];
+    let mut buffer = vec![0; 20_000];
     let count = socket.recv(&mut buffer).unwrap();
     String::from_utf8_lossy(&buffer[..count]).into_owned()
 }
@@ -78,7 +78,7 @@ fn rights_of_a_companion() {
     let host = Host::new();
     let socket = listen(&host);
     let job = shell("echo began; while [ ! -e \"$DONE\" ]; do sleep 0.01; done");
-    let mut job = Plan { ids: nobody(), ..job };
+    let mut job = Plan { ids: Some(nobody()), ..job };
     job.set_env("DONE", host.path("done"));
     let Prepared { process, pidfd, mut gate } = host.prepare(logged(job));
     assert_eq!(hear(&mut gate), Report::Ready);
@@ -158,10 +158,8 @@ fn journal() {
     let host = Host::new();
     let journal = UnixListener::bind(host.at("journal")).unwrap();
     set_mode(&host.at("journal"), 0o666);
-    let exit = host.run_order(logged(Plan {
-        ids: if is_root() { nobody() } else { None },
-        ..shell("echo out; echo err >&2")
-    }));
+    let exit = host
+        .run_order(logged(Plan { ids: is_root().then(nobody), ..shell("echo out; echo err >&2") }));
     assert_eq!((exit.code, host.launcher.companions()), (0, 0));
     let (mut stream, _) = journal.accept().unwrap();
     let mut text = String::new();

@@ -13,6 +13,8 @@ pub struct Behaviour {
     /// How long the command runs; `None` for ever.
     pub run: Option<Duration>,
     pub code: i32,
+    /// It reports READY and dies before the gate opens.
+    pub dies_at_gate: bool,
     pub ignores_term: bool,
     pub ignores_kill: bool,
     /// How long the rest of the group outlives its leader; `None` for ever.
@@ -26,6 +28,7 @@ impl Default for Behaviour {
             fail: None,
             run: Some(Duration::from_secs(1)),
             code: 0,
+            dies_at_gate: false,
             ignores_term: false,
             ignores_kill: false,
             rest: Some(Duration::ZERO),
@@ -46,6 +49,7 @@ impl Behaviour {
                 ("fail", "permanent") => behaviour.fail = Some(false),
                 ("run", text) => behaviour.run = length(text),
                 ("code", text) => behaviour.code = text.parse().expect("a number"),
+                ("dies", "gate") => behaviour.dies_at_gate = true,
                 ("ignores", "term") => behaviour.ignores_term = true,
                 ("ignores", "kill") => {
                     behaviour.ignores_term = true;
@@ -62,6 +66,7 @@ impl Behaviour {
 /// A process and its group.
 #[derive(Clone, Debug)]
 pub struct FalseProcess {
+    pub identity: String,
     pub behaviour: Behaviour,
     pub is_released: bool,
     /// How the leader ended.

@@ -10,7 +10,7 @@ pub mod script;
 pub mod store;
 
 use core::time::Duration;
-use kron_core::{PeriodId, UtcInstant, UtcSecond, Zones};
+use kron_core::{Concurrency, PeriodId, UtcInstant, UtcSecond, Zones};
 use kron_engine::Engine;
 use kron_engine::commit::Batch;
 use kron_engine::event::{
@@ -18,7 +18,7 @@ use kron_engine::event::{
 };
 use kron_engine::kept::Process;
 use kron_engine::line::{Level, Line};
-use kron_engine::settings::Settings;
+use kron_engine::settings::{PREPARING, Settings};
 use laws::Laws;
 use process::{Behaviour, FalseProcess};
 use std::collections::BTreeMap;
@@ -104,7 +104,8 @@ pub struct World {
     runs: BTreeMap<RunId, RunInfo>,
     todo: Vec<(Duration, Todo)>,
     in_flight: Option<Box<Batch>>,
-    is_ready: bool,
+    /// Jobs that must be durable before the daemon is ready.
+    not_ready: Vec<String>,
 }
 
 impl World {
@@ -133,7 +134,7 @@ impl World {
             runs: BTreeMap::new(),
             todo: Vec::new(),
             in_flight: None,
-            is_ready: false,
+            not_ready: Vec::new(),
         }
     }
 
@@ -176,8 +177,13 @@ impl World {
 
     pub fn start(&mut self) {
         assert!(self.engine.is_none(), "it runs already");
-        self.is_ready = false;
+        self.not_ready = self.entries.keys().cloned().collect();
         self.stopped = false;
+        // The store's part: whoever is not configured at a start is gone.
+        for (identity, known) in &mut self.store.roster {
+            let name = identity.as_str().rsplit(':').next().unwrap_or_default();
+            known.gone |= !self.entries.contains_key(name);
+        }
         self.engine = Some(Engine::new(self.settings, Zones::bundled(), self.moment()));
         self.reload();
     }
@@ -288,9 +294,10 @@ impl World {
     }
 
     fn tick(&mut self) {
-        let lines = self.lines.len() + self.log.len();
+        let done = |world: &Self| world.lines.len() + world.log.len() + world.commits;
+        let before = done(self);
         self.send(Event::Tick);
-        if self.lines.len() + self.log.len() == lines && self.engine.is_some() {
+        if done(self) == before && self.engine.is_some() {
             self.idle_ticks += 1;
             if std::env::var("KRON_IDLE").is_ok() {
                 self.say("idle tick");
@@ -333,7 +340,11 @@ impl World {
                 if let Some(info) = self.runs.get_mut(&run) {
                     info.pid = Some(pid);
                 }
+                let dies = self.processes.get(&pid).is_some_and(|p| p.behaviour.dies_at_gate);
                 self.send(Event::Prepared { run, process: process(pid), user: None });
+                if dies && self.engine.is_some() {
+                    self.todo.insert(0, (self.uptime, Todo::Exit(pid)));
+                }
             }
             Todo::Fail(run, is_transient) => {
                 let message = if is_transient { "try again" } else { "no such command" };
@@ -415,13 +426,10 @@ impl World {
                 self.runs.remove(&run).expect("a run is forgotten once");
             }
             Effect::Reloaded => {
-                if !std::mem::replace(&mut self.is_ready, true) {
-                    for entry in self.entries.keys() {
-                        let identity = format!("{PATH}:{entry}");
-                        let is_known =
-                            self.store.roster.keys().any(|known| known.as_str() == identity);
-                        assert!(is_known, "{identity} is not durable before the daemon is ready");
-                    }
+                for entry in std::mem::take(&mut self.not_ready) {
+                    let identity = format!("{PATH}:{entry}");
+                    let is_known = self.store.roster.keys().any(|id| id.as_str() == identity);
+                    assert!(is_known, "{identity} is not durable before the daemon is ready");
                 }
             }
             Effect::ResetDone => self.say("reset done"),
@@ -443,7 +451,17 @@ impl World {
         let Preparation { run, job, period, chosen } = preparation;
         let entry = self.engine().entry(job).expect("an entry");
         let (identity, job) = (entry.job.identity().to_string(), entry.name.to_string());
+        let policy = *entry.job.policy();
         self.laws.prepare(&identity, period, chosen.instant(), self.wall);
+        if self.settings.preparing == PREPARING && policy.concurrency != Concurrency::Replace {
+            // Prepared at the moment it was judged.
+            assert!(self.wall < policy.expiry(chosen), "{identity} {period} is late");
+        }
+        if policy.concurrency != Concurrency::Allow {
+            let is_alive = |p: &&FalseProcess| p.is_released && p.ended.is_none();
+            let mut alive = self.processes.values().filter(is_alive);
+            assert!(!alive.any(|p| p.identity == identity), "{identity} {period} overlaps");
+        }
         let behaviour = self.behaviours.get(&job).cloned().unwrap_or_default();
         self.runs.insert(run, RunInfo { identity, job, period, chosen, pid: None });
         let what = self.about(run);
@@ -461,6 +479,7 @@ impl World {
             self.processes.insert(
                 pid,
                 FalseProcess {
+                    identity: self.runs[&run].identity.clone(),
                     behaviour,
                     is_released: false,
                     ended: None,
@@ -478,7 +497,11 @@ impl World {
         self.laws.release(&info.identity, info.period);
         let file = self.store.files.iter().find(|(known, _)| known.as_str() == info.identity);
         let (_, kept) = file.expect("released before anything is durable");
-        assert!(kept.ledger.is_marked(info.period), "released before it is durable");
+        assert!(
+            kept.ledger.is_marked(info.period),
+            "released before it is durable: {} {kept:?}",
+            info.period
+        );
         let active = kept.active.iter().find(|active| active.process.pid == pid);
         assert_eq!(active.expect("active").period, info.period);
         let what = self.about(run);

@@ -11,7 +11,7 @@ pub struct Store {
     pub history: BTreeMap<Identity, Vec<Finished>>,
     pub roster: BTreeMap<Identity, Rostered>,
     pub quarantined: Vec<Identity>,
-    /// Jobs whose marks may go back once: somebody asked for it.
+    /// Jobs whose marks may go back: somebody asked for it.
     pub resets: Vec<Identity>,
 }
 
@@ -38,7 +38,6 @@ impl Store {
                 let closed = new.ledger.is_marked(active.period);
                 assert!(closed || self.resets.contains(identity), "{new:?}");
             }
-            self.resets.retain(|reset| reset != identity);
             self.files.insert(identity.clone(), new.clone());
             self.history.entry(identity.clone()).or_default().extend(snapshot.finished.clone());
         }

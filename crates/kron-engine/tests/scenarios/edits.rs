@@ -1,0 +1,346 @@
+//! Another configuration, another state: what an edit does and does not do.
+
+use crate::harness::script::check;
+
+/// LIF-14, SCH-17: an edit decides what comes, and fires nothing by itself.
+#[test]
+fn an_edit_never_fires() {
+    check(
+        "09:59:30
+        job a 0 9 * * * @win(after,0s) @policy(deadline=24h)
+        start
+        10:00:30 job a 0 10 * * * @win(after,0s) @policy(deadline=24h)
+        10:00:30 reload
+        10:00:40 crash
+        10:00:50 start
+        10:01:30 job a 2 10 * * * @win(after,0s) @policy(deadline=24h)
+        10:01:30 reload
+        10:02:30 end",
+        "10:00:30 reloaded +0 ~1 -0
+        10:01:30 reloaded +0 ~1 -0
+        10:02:00 prepare a 10:02
+        10:02:00 release a 10:02
+        10:02:01 exited a 10:02 0",
+    );
+}
+
+/// SCH-17 while the daemon was off: the edit is seen at the start, and fires nothing.
+#[test]
+fn an_edit_while_off() {
+    check(
+        "09:59:30
+        job a 0 9 * * * @win(after,0s) @policy(deadline=24h)
+        start
+        10:00:30 crash
+        10:00:30 job a 0 10 * * * @win(after,0s) @policy(deadline=24h)
+        10:00:40 start
+        10:00:50 crash
+        10:00:55 start
+        10:01:00 end",
+        "",
+    );
+}
+
+/// SCH-17: a period that ran stays closed under every definition that has it.
+#[test]
+fn closed_under_every_definition() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) @policy(deadline=24h)
+        start
+        10:00:30 job a 0 10 * * * @win(after,2h) @only(between=10:30-10:30) @policy(deadline=24h)
+        10:00:30 reload
+        11:00:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:00:01 exited a 10:00 0
+        10:00:30 reloaded +0 ~1 -0",
+    );
+}
+
+/// SCH-17: a policy decides at once, and what was open stays open.
+#[test]
+fn policy_only_edits() {
+    // A longer deadline, while it is blocked: it is tried again at once.
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) @policy(deadline=30s)
+        proc a fail=permanent
+        start
+        10:00:10 job a 0 10 * * * @win(after,0s) @policy(deadline=2m)
+        10:00:10 reload
+        10:01:00 proc a
+        10:01:10 job a 0 10 * * * @win(after,0s) @policy(deadline=3m)
+        10:01:10 reload
+        10:01:20 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 ERROR error a 10:00 exec: no such command
+        10:00:10 prepare a 10:00
+        10:00:10 reloaded +0 ~1 -0
+        10:00:10 ERROR error a 10:00 exec: no such command
+        10:01:10 prepare a 10:00
+        10:01:10 reloaded +0 ~1 -0
+        10:01:10 release a 10:00
+        10:01:11 exited a 10:00 0",
+    );
+    // From `forbid` to `replace` while it runs (SCH-18).
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s)
+        proc a run=forever
+        start
+        10:01:30 job a * * * * * @win(after,0s) @policy(concurrency=replace)
+        10:01:30 reload
+        10:02:30 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:01:00 outcome a 10:01 skipped
+        10:01:30 reloaded +0 ~1 -0
+        10:02:00 replacing a 10:00
+        10:02:00 term a 10:00
+        10:02:00 prepare a 10:02
+        10:02:00 exited a 10:00 143 replaced
+        10:02:00 release a 10:02",
+    );
+}
+
+/// What is being prepared by the old entry is prepared by the new one instead.
+#[test]
+fn another_command_while_preparing() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) @policy(deadline=30s)
+        proc a ready=20s
+        start
+        10:00:10 job a 0 10 * * * @win(after,0s) @policy(deadline=30s) command=/bin/false
+        10:00:10 reload
+        10:00:40 end",
+        "10:00:00 prepare a 10:00
+        10:00:10 abandon a 10:00
+        10:00:10 prepare a 10:00
+        10:00:10 reloaded +0 ~1 -0
+        10:00:30 release a 10:00
+        10:00:31 exited a 10:00 0",
+    );
+}
+
+/// A reload that changes nothing disturbs nothing.
+#[test]
+fn the_same_again() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        proc a ready=5s
+        show commits
+        start
+        10:00:02 reload
+        10:00:10 reload
+        10:00:12 end",
+        "09:59:30 commit seen:a
+        10:00:00 prepare a 10:00
+        10:00:02 reloaded +0 ~0 -0
+        10:00:05 commit a[10:00 executed, active 1, history +0]
+        10:00:05 release a 10:00
+        10:00:06 commit a[10:00 executed=0, active 0, history +1]
+        10:00:06 exited a 10:00 0
+        10:00:10 reloaded +0 ~0 -0",
+    );
+}
+
+/// LIF-15, SCH-18: removed while it runs, its result is recorded all the same.
+#[test]
+fn removed_while_active() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s)
+        proc a run=90s code=5
+        start
+        10:00:10 drop a
+        10:00:10 reload
+        10:05:00 state a
+        10:05:00 stop wait",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:00:10 reloaded +0 ~0 -1
+        10:01:30 exited a 10:00 5
+        10:05:00 state a: last 10:00 executed=5, active 0, history executed 5
+        10:05:00 stopping wait 0
+        10:05:00 stop",
+    );
+}
+
+/// LIF-15: back before its execution ended, `forbid` still sees that.
+#[test]
+fn removed_and_back() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=1h)
+        proc a run=200s
+        start
+        10:00:10 drop a
+        10:00:10 reload
+        10:02:10 job a * * * * * @win(after,0s) @policy(deadline=1h)
+        10:02:10 reload
+        10:04:10 state a",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:00:10 reloaded +0 ~0 -1
+        10:02:10 reloaded +0 ~1 -0
+        10:03:00 outcome a 10:03 skipped
+        10:03:20 exited a 10:00 0
+        10:04:00 prepare a 10:04
+        10:04:00 release a 10:04
+        10:04:10 state a: last 10:04 executed, active 1, history skipped ?; executed 0",
+    );
+}
+
+/// Back after a while: nothing that passed in between runs, nor what ran before.
+#[test]
+fn removed_and_back_later() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=1h)
+        start
+        10:00:10 drop a
+        10:00:10 reload
+        10:05:30 job a * * * * * @win(after,0s) @policy(deadline=1h)
+        10:05:30 reload
+        10:06:10 crash
+        10:06:20 drop a
+        10:06:20 start
+        10:09:00 crash
+        10:09:10 job a * * * * * @win(after,0s) @policy(deadline=1h)
+        10:09:10 start
+        10:10:10 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:00:01 exited a 10:00 0
+        10:00:10 reloaded +0 ~0 -1
+        10:05:30 reloaded +1 ~0 -0
+        10:06:00 prepare a 10:06
+        10:06:00 release a 10:06
+        10:06:01 exited a 10:06 0
+        10:10:00 prepare a 10:10
+        10:10:00 release a 10:10
+        10:10:01 exited a 10:10 0",
+    );
+}
+
+/// LIF-18: another name is another job, without a past.
+#[test]
+fn renamed() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) @policy(deadline=1h)
+        start
+        10:00:10 drop a
+        10:00:10 job b 0 10 * * * @win(after,0s) @policy(deadline=1h)
+        10:00:10 reload
+        10:00:20 crash
+        10:00:30 start
+        12:00:00 state b",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:00:01 exited a 10:00 0
+        10:00:10 reloaded +1 ~0 -1
+        12:00:00 state b: none",
+    );
+}
+
+/// STATE, State Corruption Handling: nothing that may have run runs again, and it
+/// is an ERROR once.
+#[test]
+fn quarantined_and_vanished() {
+    for (word, line) in [
+        ("quarantine", "ERROR quarantined a"),
+        ("vanish", "ERROR error a read state: the state file is gone; nothing due before now runs"),
+    ] {
+        check(
+            &format!(
+                "09:58:30
+                job a 0 10 * * * @win(after,0s) @policy(deadline=1h)
+                job b 59 9 * * * @win(after,0s) @policy(deadline=1h)
+                start
+                10:00:10 crash
+                10:00:10 {word} a
+                10:00:20 start
+                10:00:30 crash
+                10:00:40 start
+                10:02:00 end"
+            ),
+            &format!(
+                "09:59:00 prepare b 09:59
+                09:59:00 release b 09:59
+                09:59:01 exited b 09:59 0
+                10:00:00 prepare a 10:00
+                10:00:00 release a 10:00
+                10:00:01 exited a 10:00 0
+                10:00:20 {line}"
+            ),
+        );
+    }
+}
+
+/// SCH-10: what was quarantined has an ordinary life from then on.
+#[test]
+fn quarantined_and_down_again() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=1h)
+        start
+        10:00:10 crash
+        10:00:10 quarantine a
+        10:00:20 start
+        10:00:30 crash
+        10:01:30 start
+        10:01:40 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:00:01 exited a 10:00 0
+        10:00:20 ERROR quarantined a
+        10:01:30 prepare a 10:01
+        10:01:30 release a 10:01
+        10:01:31 exited a 10:01 0",
+    );
+}
+
+/// Removed and back while its last record is still on its way: what the store
+/// finds is old by then, what the engine knows is not.
+#[test]
+fn back_before_the_record_is_durable() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s)
+        set commit=5s
+        start
+        09:59:40 crash
+        10:10:30 start
+        10:10:31 drop a
+        10:10:31 reload
+        10:10:32 job a * * * * * @win(after,0s)
+        10:10:32 reload
+        10:10:50 state a",
+        "10:10:35 superseded a 10
+        10:10:35 outcome a 10:10 missed
+        10:10:40 reloaded +0 ~0 -1
+        10:10:40 reloaded +0 ~1 -0
+        10:10:50 state a: last 10:10 missed, active 0, history missed ?",
+    );
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        set commit=5s
+        start
+        10:00:07 drop a
+        10:00:07 reload
+        10:00:08 job a 0 10 * * * @win(after,0s)
+        10:00:08 reload
+        10:00:30 state a",
+        "10:00:00 prepare a 10:00
+        10:00:05 release a 10:00
+        10:00:11 exited a 10:00 0
+        10:00:16 reloaded +0 ~0 -1
+        10:00:16 reloaded +0 ~1 -0
+        10:00:30 state a: last 10:00 executed=0, active 0, history executed 0",
+    );
+}

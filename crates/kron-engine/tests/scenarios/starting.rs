@@ -1,0 +1,379 @@
+//! Between the verdict and the command: preparations that fail, limits, commits.
+
+use crate::harness::script::{act, check, play};
+
+/// ERR-14, ERR-15, ERR-22, ERR-23, ERR-29: transient failures are tried again, each
+/// pause twice the one before, and the period runs as soon as it can.
+#[test]
+fn transient_failures_are_retried() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) @policy(deadline=1m)
+        proc a fail=transient
+        start
+        10:00:01 proc a
+        10:00:05 state a",
+        "10:00:00 prepare a 10:00
+        10:00:00 ERROR error a 10:00 exec: try again
+        10:00:00.1 prepare a 10:00
+        10:00:00.1 ERROR error a 10:00 exec: try again
+        10:00:00.3 prepare a 10:00
+        10:00:00.3 ERROR error a 10:00 exec: try again
+        10:00:00.7 prepare a 10:00
+        10:00:00.7 ERROR error a 10:00 exec: try again
+        10:00:01.5 prepare a 10:00
+        10:00:01.5 release a 10:00
+        10:00:02.5 exited a 10:00 0
+        10:00:05 state a: last 10:00 executed=0, active 0, history executed 0",
+    );
+}
+
+/// ERR-15, ERR-22: … until the deadline; then it is missed, and the reason says why.
+#[test]
+fn transient_failures_until_the_deadline() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) @policy(deadline=1s)
+        proc a fail=transient
+        start
+        10:00:00.9 state a
+        10:00:05 state a",
+        "10:00:00 prepare a 10:00
+        10:00:00 ERROR error a 10:00 exec: try again
+        10:00:00.1 prepare a 10:00
+        10:00:00.1 ERROR error a 10:00 exec: try again
+        10:00:00.3 prepare a 10:00
+        10:00:00.3 ERROR error a 10:00 exec: try again
+        10:00:00.7 prepare a 10:00
+        10:00:00.7 ERROR error a 10:00 exec: try again
+        10:00:00.9 state a: none
+        10:00:01.000000001 outcome a 10:00 missed: exec: try again
+        10:00:05 state a: last 10:00 missed, active 0, history missed ?",
+    );
+}
+
+/// ERR-15: permanent failures wait for the deadline, without trying again.
+#[test]
+fn permanent_failures_wait() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) @policy(deadline=1m)
+        job b 0 10 * * * @win(after,0s)
+        proc a fail=permanent
+        proc b fail=permanent
+        start
+        10:02:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 prepare b 10:00
+        10:00:00 ERROR error a 10:00 exec: no such command
+        10:00:00 ERROR error b 10:00 exec: no such command
+        10:00:01 outcome b 10:00 missed: exec: no such command
+        10:01:00.000000001 outcome a 10:00 missed: exec: no such command",
+    );
+}
+
+/// While one period is blocked the next ones are judged on their own.
+#[test]
+fn several_periods_blocked() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=90s,concurrency=allow)
+        proc a fail=permanent
+        start
+        10:02:10 stop wait",
+        "10:00:00 prepare a 10:00
+        10:00:00 ERROR error a 10:00 exec: no such command
+        10:01:00 prepare a 10:01
+        10:01:00 ERROR error a 10:01 exec: no such command
+        10:01:30.000000001 outcome a 10:00 missed: exec: no such command
+        10:02:00 prepare a 10:02
+        10:02:00 ERROR error a 10:02 exec: no such command
+        10:02:10 stopping wait 0
+        10:02:10 stop",
+    );
+}
+
+/// A blocked period that a stall passes over is closed like any other, and leaves
+/// nothing behind.
+#[test]
+fn blocked_and_superseded() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=5m,concurrency=allow)
+        proc a fail=permanent
+        start
+        10:00:10 stall 3m
+        10:03:10 proc a
+        10:03:30 stall 100s
+        10:05:30 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 ERROR error a 10:00 exec: no such command
+        10:03:10 WARN stalled 2m10s
+        10:03:10 prepare a 10:03
+        10:03:10 ERROR error a 10:03 exec: no such command
+        10:03:10 superseded a 3
+        10:05:10 WARN stalled 1m10s
+        10:05:10 prepare a 10:05
+        10:05:10 superseded a 2
+        10:05:10 release a 10:05
+        10:05:11 exited a 10:05 0",
+    );
+}
+
+/// A process that never gets ready is given up, and tried again.
+#[test]
+fn preparation_that_never_ends() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) @policy(deadline=1m)
+        proc a ready=never
+        start
+        10:00:10 proc a
+        10:02:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:30 abandon a 10:00
+        10:00:30 ERROR error a 10:00 prepare: the process was not ready after 30 s
+        10:00:30.1 prepare a 10:00
+        10:00:30.1 release a 10:00
+        10:00:31.1 exited a 10:00 0",
+    );
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        proc a ready=never
+        start
+        10:02:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:30 abandon a 10:00
+        10:00:30 ERROR error a 10:00 prepare: the process was not ready after 30 s
+        10:00:30 outcome a 10:00 missed: prepare: the process was not ready after 30 s",
+    );
+}
+
+/// A READY that comes after all changes nothing.
+#[test]
+fn ready_after_it_was_given_up() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        proc a ready=40s
+        start
+        10:02:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:30 abandon a 10:00
+        10:00:30 ERROR error a 10:00 prepare: the process was not ready after 30 s
+        10:00:30 outcome a 10:00 missed: prepare: the process was not ready after 30 s",
+    );
+}
+
+/// Slow preparation is not lateness: the verdict was in time.
+#[test]
+fn slow_preparation() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        proc a ready=20s
+        start
+        10:02:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:20 release a 10:00
+        10:00:21 exited a 10:00 0",
+    );
+}
+
+/// With a limit of running jobs the others wait, each until its deadline.
+#[test]
+fn most_running_at_once() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) @policy(deadline=1m)
+        job b 0 10 * * * @win(after,0s) @policy(deadline=1m)
+        job c 0 10 * * * @win(after,0s) @policy(deadline=5s)
+        proc a run=10s
+        set max-running=1
+        start
+        10:02:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:00:05.000000001 outcome c 10:00 missed: 1 jobs were running, the most allowed at once
+        10:00:10 prepare b 10:00
+        10:00:10 exited a 10:00 0
+        10:00:10 release b 10:00
+        10:00:11 exited b 10:00 0",
+    );
+}
+
+/// A place that comes free because nothing could be started is a place, too.
+#[test]
+fn a_failed_start_makes_room() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) @policy(deadline=1m)
+        job b 0 10 * * * @win(after,0s) @policy(deadline=1m)
+        proc a fail=permanent ready=2s
+        set max-running=1
+        start
+        10:02:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:02 ERROR error a 10:00 exec: no such command
+        10:00:02 prepare b 10:00
+        10:00:02 release b 10:00
+        10:00:03 exited b 10:00 0
+        10:01:00.000000001 outcome a 10:00 missed: exec: no such command",
+    );
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) @policy(deadline=1m)
+        job b 0 10 * * * @win(after,0s) @policy(deadline=1m)
+        proc a ready=never
+        set max-running=1
+        start
+        10:00:05 drop a
+        10:00:05 reload
+        10:02:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:05 abandon a 10:00
+        10:00:05 prepare b 10:00
+        10:00:05 reloaded +0 ~0 -1
+        10:00:05 release b 10:00
+        10:00:06 exited b 10:00 0",
+    );
+}
+
+/// A free place is no reason to try again what has failed for good.
+#[test]
+fn room_is_not_for_what_failed() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=3m,concurrency=allow)
+        job b 1 10 * * * @win(after,0s)
+        proc a fail=permanent
+        proc b run=10s
+        set max-running=1
+        start
+        10:01:50 stop wait",
+        "10:00:00 prepare a 10:00
+        10:00:00 ERROR error a 10:00 exec: no such command
+        10:01:00 prepare a 10:01
+        10:01:00 ERROR error a 10:01 exec: no such command
+        10:01:00 prepare b 10:01
+        10:01:00 release b 10:01
+        10:01:10 exited b 10:01 0
+        10:01:50 stopping wait 0
+        10:01:50 stop",
+    );
+}
+
+/// A process that dies at the gate: its start was on its way to be recorded, so the
+/// period is executed, once, and the gate is never opened.
+#[test]
+fn death_at_the_gate() {
+    for commit in ["0s", "2s"] {
+        check(
+            &format!(
+                "09:59:30
+                job a 0 10 * * * @win(after,0s) @policy(deadline=1h)
+                proc a dies=gate code=1
+                set commit={commit}
+                start
+                10:00:10 state a
+                10:00:20 crash
+                10:00:30 start
+                10:01:00 end"
+            ),
+            &format!(
+                "10:00:00 prepare a 10:00
+                10:00:0{} exited a 10:00 1
+                10:00:10 state a: last 10:00 executed=1, active 0, history executed 1",
+                if commit == "0s" { 0 } else { 4 }
+            ),
+        );
+    }
+}
+
+/// One batch at a time; what comes up meanwhile goes into the next one together;
+/// nothing is released before its batch is durable.
+#[test]
+fn commits_are_batched() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        job b 0 10 * * * @win(after,0s)
+        job c 0 10 * * * @win(after,0s)
+        set commit=2s
+        show commits
+        start
+        10:00:10 end",
+        "09:59:30 commit seen:a seen:b seen:c
+        10:00:00 prepare a 10:00
+        10:00:00 prepare b 10:00
+        10:00:00 prepare c 10:00
+        10:00:00 commit a[10:00 executed, active 1, history +0]
+        10:00:02 release a 10:00
+        10:00:02 commit b[10:00 executed, active 1, history +0] c[10:00 executed, active 1, history +0]
+        10:00:04 release b 10:00
+        10:00:04 release c 10:00
+        10:00:04 commit a[10:00 executed=0, active 0, history +1]
+        10:00:06 exited a 10:00 0
+        10:00:06 commit b[10:00 executed=0, active 0, history +1] c[10:00 executed=0, active 0, history +1]
+        10:00:08 exited b 10:00 0
+        10:00:08 exited c 10:00 0",
+    );
+}
+
+/// A herd costs a few commits, is late by nothing, and the queue stays small.
+#[test]
+fn a_herd() {
+    let mut world = play("09:59:30");
+    for n in 0..2000 {
+        act(&mut world, &format!("job j{n} 0 10 * * * @win(after,0s)"));
+    }
+    act(&mut world, "set commit=500ms");
+    act(&mut world, "start");
+    act(&mut world, "09:59:59 end");
+    assert_eq!(world.commits, 1, "all new jobs are one commit");
+    act(&mut world, "10:01:00 end");
+    assert_eq!(world.laws.released().len(), 2000);
+    assert!(world.commits < 30, "{} commits", world.commits);
+    assert!(world.engine().gauges().queued <= 2000 * 3 + 64);
+    assert_eq!(world.idle_ticks, 0);
+}
+
+/// However often a configuration is edited, the queue grows with the jobs only.
+#[test]
+fn the_queue_is_bounded() {
+    let mut world = play("09:59:30");
+    for round in 0..300 {
+        for n in 0..20 {
+            act(&mut world, &format!("job j{n} {} 12 * * * @win(after,0s)", (round + n) % 60));
+        }
+        act(&mut world, if round == 0 { "start" } else { "reload" });
+        act(&mut world, "+1s end");
+        assert!(world.engine().gauges().queued <= 20 * 3 + 64);
+    }
+}
+
+/// Those that wait for a place to be prepared in are judged already, not late.
+#[test]
+fn processes_under_preparation_are_limited() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        job b 0 10 * * * @win(after,0s)
+        job c 0 10 * * * @win(after,0s)
+        proc a ready=5s
+        proc b fail=transient ready=1s
+        set preparing=1
+        start
+        10:00:20 end",
+        "10:00:00 prepare a 10:00
+        10:00:05 prepare b 10:00
+        10:00:05 release a 10:00
+        10:00:06 ERROR error b 10:00 exec: try again
+        10:00:06 prepare c 10:00
+        10:00:06 outcome b 10:00 missed: exec: try again
+        10:00:06 exited a 10:00 0
+        10:00:06 release c 10:00
+        10:00:07 exited c 10:00 0",
+    );
+}
