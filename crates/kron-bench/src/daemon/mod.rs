@@ -238,7 +238,7 @@ fn starting(place: &Place, table: &mut Table) -> io::Result<()> {
 fn singles(place: &Place, name: &str, beside: usize) -> io::Result<Vec<f64>> {
     let krond = place.krond(name, Jobs::Beside { count: beside + 1 })?;
     let mut late = Vec::new();
-    let mut due = now() + MINUTE;
+    let mut due = now() + SECOND;
     for _ in 0..if beside > 0 { SINGLES / 4 } else { SINGLES } {
         krond.marks.clear()?;
         let (minute, ahead) = krond.approach_minute(due, SECOND / 4)?;
@@ -254,7 +254,7 @@ fn singles(place: &Place, name: &str, beside: usize) -> io::Result<Vec<f64>> {
 fn krond_herds(place: &Place, name: &str, jobs: Jobs) -> io::Result<Vec<Herd>> {
     let krond = place.krond(name, jobs)?;
     let mut herds = Vec::new();
-    let mut due = now() + MINUTE;
+    let mut due = now() + SECOND;
     for _ in 0..HERDS {
         krond.marks.clear()?;
         let (minute, ahead) = krond.approach_minute(due, SECOND / 2)?;
