@@ -25,11 +25,12 @@ fn main() -> ExitCode {
         ["programs"] => programs::report(),
         ["daemon"] => daemon::report(false),
         ["daemon", "alone"] => daemon::report(true),
+        ["daemon", "instructions"] => daemon::instructions(),
         ["lives", jobs, times] => daemon::lives(jobs, times),
         ["repeat", row, contender, times] => repeat(row, contender, times),
         _ => {
             eprintln!(
-                "usage: kron-bench [instructions | programs | daemon [alone] | \
+                "usage: kron-bench [instructions | programs | daemon [alone | instructions] | \
                  repeat ROW CONTENDER TIMES | lives JOBS TIMES]"
             );
             ExitCode::from(2)
