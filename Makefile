@@ -8,7 +8,7 @@ TOOLS := $(CURDIR)/target/tools
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: run test check bench instructions fuzz install generate
+.PHONY: run test check bench bench-daemon instructions fuzz install generate
 
 ## Builds krontab and shows when the example jobs run next.
 run:
@@ -50,6 +50,12 @@ bench:
 instructions:
 	$(CARGO) build --locked --release -p kron-bench
 	$(TARGET)/release/kron-bench instructions
+
+## krond beside other daemons, in one run of six minutes: Debian's cron and busybox
+## crond, if they are installed; needs root, to keep them from the machine's jobs.
+bench-daemon:
+	$(CARGO) build --locked --release -p kron-bench -p krond
+	$(TARGET)/release/kron-bench daemon
 
 ## Each fuzz target for FUZZ_SECONDS. libFuzzer needs unstable compiler flags,
 ## which the stable compiler accepts when told to.

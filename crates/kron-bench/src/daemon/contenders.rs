@@ -4,12 +4,13 @@
 //! are empty directories of ours: the machine's own jobs are out of their sight.
 
 use super::marks::{MINUTE, Marks, Nanos, SECOND, now};
-use super::usage::{Memory, Work};
+use super::usage::{Work, memory};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
@@ -54,8 +55,8 @@ impl Jobs {
 pub struct Daemon {
     child: Child,
     pub marks: Marks,
-    /// From its start until it was ready.
-    pub ready: Duration,
+    /// From its start until it was ready, if it can tell.
+    pub ready: Option<Duration>,
     shift: Option<PathBuf>,
 }
 
@@ -84,8 +85,8 @@ impl Daemon {
         Pid::from_raw(self.child.id() as i32)
     }
 
-    pub fn memory(&self) -> io::Result<Memory> {
-        Memory::of(self.child.id())
+    pub fn memory(&self) -> io::Result<u64> {
+        memory(self.child.id())
     }
 
     pub fn work(&self) -> io::Result<Work> {
@@ -134,7 +135,11 @@ impl Place {
                 text,
                 "{} @win(after,0s) name=job-{number} {}command=\"{} {}\"",
                 jobs.fields(number),
-                if matches!(jobs, Jobs::EachMinute { shell: true, .. }) { "shell=true " } else { "" },
+                if matches!(jobs, Jobs::EachMinute { shell: true, .. }) {
+                    "shell=true "
+                } else {
+                    ""
+                },
                 self.mark.display(),
                 marks.0.display()
             );
@@ -165,13 +170,13 @@ impl Place {
             .stdout(Stdio::null())
             .stderr(File::create(directory.join("log"))?)
             .spawn()?;
-        let mut daemon = Daemon { child, marks, ready: Duration::ZERO, shift: Some(shift) };
+        let mut daemon = Daemon { child, marks, ready: None, shift: Some(shift) };
         let mut word = [0; 64];
         let length = bell.recv(&mut word)?;
         if &word[..length] != b"READY=1" {
             return Err(io::Error::other("krond did not start"));
         }
-        daemon.ready = begun.elapsed();
+        daemon.ready = Some(begun.elapsed());
         Ok(daemon)
     }
 
@@ -180,25 +185,36 @@ impl Place {
         let directory = self.fresh(name)?;
         let marks = Marks::new(&directory.join("marks"))?;
         let begun = Marks::new(&directory.join("begun"))?;
-        // Starts when everything is read.
-        let mut text = format!("@reboot {} {}\n", self.mark.display(), begun.0.display());
-        for number in 0..jobs.count() {
-            let _ = writeln!(
-                text,
-                "{} {} {}",
-                jobs.fields(number),
-                self.mark.display(),
-                marks.0.display()
-            );
-        }
-        for part in ["spool", "cron.d", "run", "crontab.d"] {
+        for part in ["spool", "cron.d", "run"] {
             fs::create_dir(directory.join(part))?;
         }
-        fs::write(directory.join("crontab.d/crontab"), "")?;
-        let crontab = directory.join("spool/root");
-        fs::write(&crontab, text)?;
-        fs::set_permissions(&crontab, fs::Permissions::from_mode(0o600))?;
-        let start = Instant::now();
+        let crontab = |path: PathBuf, text: &str| {
+            fs::write(&path, text)?;
+            fs::set_permissions(path, fs::Permissions::from_mode(0o600))
+        };
+        let (mark, user) = (self.mark.display(), if peer == Peer::Debian { "root " } else { "" });
+        let lines = |numbers: Range<usize>| {
+            let mut text = String::new();
+            for number in numbers {
+                let fields = jobs.fields(number);
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "{fields} {user}{mark} {}", marks.0.display());
+            }
+            text
+        };
+        match peer {
+            Peer::Debian => {
+                // Starts when everything is read.
+                let reboot = format!("@reboot {user}{mark} {}\n", begun.0.display());
+                crontab(directory.join("crontab"), &reboot)?;
+                // It takes no file of many lines.
+                for start in (0..jobs.count()).step_by(1_000) {
+                    let part = lines(start..jobs.count().min(start + 1_000));
+                    crontab(directory.join(format!("cron.d/part-{start}")), &part)?;
+                }
+            }
+            Peer::Busybox => crontab(directory.join("spool/root"), &lines(0..jobs.count()))?,
+        }
         let started = now();
         let child = Command::new("unshare")
             .args(["-m", "sh", "-ec", peer.script(), "sh"])
@@ -207,10 +223,12 @@ impl Place {
             .stdout(Stdio::null())
             .stderr(File::create(directory.join("log"))?)
             .spawn()?;
-        let mut daemon = Daemon { child, marks, ready: start.elapsed(), shift: None };
-        match begun.wait(1, Duration::from_secs(20))?.first() {
-            Some(mark) => daemon.ready = Duration::from_nanos((mark - started) as u64),
-            None => return Err(io::Error::other(format!("{} did not start", peer.name()))),
+        let mut daemon = Daemon { child, marks, ready: None, shift: None };
+        let patience = if peer.tells_of_start() { 20 } else { 2 };
+        let mark = begun.wait(1, Duration::from_secs(patience))?.first().copied();
+        daemon.ready = mark.map(|mark| Duration::from_nanos((mark - started) as u64));
+        if let Some(status) = daemon.child.try_wait()? {
+            return Err(io::Error::other(format!("{}: {status}", peer.name())));
         }
         Ok(daemon)
     }
@@ -236,7 +254,7 @@ impl Peer {
             Self::Debian => {
                 "mount --bind \"$1/spool\" /var/spool/cron/crontabs
                  mount --bind \"$1/cron.d\" /etc/cron.d
-                 mount --bind \"$1/crontab.d/crontab\" /etc/crontab
+                 mount --bind \"$1/crontab\" /etc/crontab
                  mount --bind \"$1/run\" /run
                  exec cron -f"
             }
@@ -245,6 +263,11 @@ impl Peer {
                  exec busybox crond -f -c \"$1/spool\" -L /dev/null"
             }
         }
+    }
+
+    /// Whether it knows `@reboot`, of which Debian's busybox dies.
+    const fn tells_of_start(self) -> bool {
+        matches!(self, Self::Debian)
     }
 
     /// Whether it can be run here.

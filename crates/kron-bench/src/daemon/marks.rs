@@ -42,8 +42,7 @@ impl Marks {
         let end = Instant::now() + most;
         loop {
             let text = fs::read_to_string(&self.0)?;
-            let mut marks: Vec<Nanos> =
-                text.lines().filter_map(|line| line.parse().ok()).collect();
+            let mut marks: Vec<Nanos> = text.lines().filter_map(|line| line.parse().ok()).collect();
             if marks.len() >= count || Instant::now() >= end {
                 marks.sort_unstable();
                 return Ok(marks);

@@ -127,7 +127,7 @@ fn standing(place: &Place, table: &mut Table, alone: bool) -> io::Result<()> {
         let first = krond.ready;
         krond.stop()?;
         let krond = place.krond_again(&name)?;
-        let mut cells = vec![(first, Some(krond.ready))];
+        let mut cells = vec![(first, krond.ready)];
         let mut daemons = vec![(krond, none[0])];
         for (&peer, &none) in table.peers.iter().zip(&none[1..]) {
             let daemon = place.peer(peer, &format!("{}-{size}", peer.name()), jobs)?;
@@ -141,8 +141,8 @@ fn standing(place: &Place, table: &mut Table, alone: bool) -> io::Result<()> {
         let aim = if *size == 100_000 { "2 s" } else { "" };
         let first = cells.iter().map(|(first, _)| seconds(*first)).collect();
         table.add(format!("load, {size} jobs, all new"), aim, first);
-        let again = cells.iter().map(|(_, again)| again.map_or(String::new(), seconds));
-        table.add(format!("load, {size} jobs, known"), aim, again.collect());
+        let again = cells.iter().map(|(_, again)| seconds(*again)).take(1).collect();
+        table.add(format!("load, {size} jobs, known"), aim, again);
     }
     thread::sleep(Duration::from_secs(2));
     for (size, daemons) in &idle {
@@ -191,7 +191,8 @@ fn starting(place: &Place, table: &mut Table) -> io::Result<()> {
             .collect::<io::Result<_>>()?;
         let due = next_minute();
         for (late, daemon) in late[1..].iter_mut().zip(&daemons) {
-            let marks = daemon.marks.wait(1, PATIENCE + Duration::from_nanos((due - now()) as u64))?;
+            let marks =
+                daemon.marks.wait(1, PATIENCE + Duration::from_nanos((due - now()) as u64))?;
             late.extend(marks.iter().map(|mark| millis(mark - due)));
         }
         drop(daemons);
@@ -245,7 +246,11 @@ fn starting(place: &Place, table: &mut Table) -> io::Result<()> {
     let busy = singles(place, "single-busy", 100_000)?;
     let busy = sorted(busy);
     let what = "one job beside 100,000, late, p50, worst";
-    table.add(what, "", vec![format!("{}, {}", ms(quantile(&busy, 0.5)), ms(quantile(&busy, 1.0)))]);
+    table.add(
+        what,
+        "",
+        vec![format!("{}, {}", ms(quantile(&busy, 0.5)), ms(quantile(&busy, 1.0)))],
+    );
     Ok(())
 }
 
@@ -302,8 +307,7 @@ fn memory(daemon: &Daemon) -> io::Result<u64> {
     let end = Instant::now() + Duration::from_millis(500);
     let mut least = u64::MAX;
     while Instant::now() < end {
-        let memory = daemon.memory()?;
-        least = least.min(memory.pss.min(memory.rss));
+        least = least.min(daemon.memory()?);
         thread::sleep(Duration::from_millis(100));
     }
     Ok(least)
@@ -313,6 +317,6 @@ fn ms(millis: f64) -> String {
     if millis < 100.0 { format!("{millis:.1} ms") } else { format!("{millis:.0} ms") }
 }
 
-fn seconds(time: Duration) -> String {
-    format!("{:.3} s", time.as_secs_f64())
+fn seconds(time: Option<Duration>) -> String {
+    time.map_or("-".into(), |time| format!("{:.3} s", time.as_secs_f64()))
 }

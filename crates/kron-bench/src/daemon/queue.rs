@@ -117,5 +117,5 @@ impl Life {
             *moment = Moment { now: next, uptime: moment.uptime + passed };
             engine.handle(Event::Tick, *moment, effects);
         }
-}
+    }
 }

@@ -3,21 +3,11 @@
 use std::fs;
 use std::io;
 
-/// Memory in bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Memory {
-    /// Resident, shared pages counted in full.
-    pub rss: u64,
-    /// Resident, shared pages counted in part.
-    pub pss: u64,
-}
-
-impl Memory {
-    pub fn of(pid: u32) -> io::Result<Self> {
-        let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
-        let field = |name: &str| field(&text, name).map_or(0, |kib| kib << 10);
-        Ok(Self { rss: field("Rss:"), pss: field("Pss:") })
-    }
+/// Bytes of resident memory that belong to a process alone: not the program,
+/// whose pages all of its processes share.
+pub fn memory(pid: u32) -> io::Result<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))?;
+    Ok(field(&text, "Pss_Anon:").map_or(0, |kib| kib << 10))
 }
 
 /// Processor time and pauses of all threads so far.
