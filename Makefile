@@ -7,38 +7,60 @@ TOOLS := $(CURDIR)/target/tools
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+# Where systemd looks for units: below a home it is another place.
+UNITS ?= $(PREFIX)/$(if $(filter $(HOME)/%,$(PREFIX)),share,lib)/systemd
 
 .PHONY: run test check bench bench-daemon instructions fuzz install generate
 
-## Builds krontab and shows when the example jobs run next.
+## Runs the daemon on the example jobs, as whoever you are and without any set-up:
+## its state is below target/. Ctrl-C ends it. With RUN_FOR=2m it ends by itself as
+## soon as a job has run, and fails if none has by then.
+DEMO = $(TARGET)/debug/krond start examples/demo.kron --shutdown terminate --log-format human --state-dir
+ASK = $(TARGET)/debug/krond history hello --state-dir $(TARGET)/first-run 2> /dev/null
+
 run:
-	@$(CARGO) build --locked -p krontab
-	@$(TARGET)/debug/krontab lint examples
-	@$(TARGET)/debug/krontab next --file examples --as /etc/krond.d
+	@$(CARGO) build --locked -p krond -p krontab
+ifdef RUN_FOR
+	@rm -rf $(TARGET)/first-run
+	@$(DEMO) $(TARGET)/first-run & \
+	timeout $(RUN_FOR) sh -c 'until $(ASK) | grep "executed, exit 0"; do sleep 1; done'; ran=$$?; \
+	$(TARGET)/debug/krond stop --now --state-dir $(TARGET)/first-run; wait $$! && exit $$ran
+else
+	@exec $(DEMO) $(TARGET)/demo
+endif
 
 ## Everything that can be tested on a machine that has Rust and nothing else.
 test:
 	$(CARGO) test --locked
 
-## Installs krontab with its man pages and completions.
+## Installs both programs with man pages, completions and units for systemd. Nothing
+## is enabled or started.
 install:
-	$(CARGO) build --locked --release -p krontab
-	install -D -m 755 $(TARGET)/release/krontab $(DESTDIR)$(PREFIX)/bin/krontab
-	for page in man/*.1; do install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $$page; done
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man5 man/kron.5
-	install -D -m 644 completions/krontab.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/krontab
-	install -D -m 644 completions/_krontab $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_krontab
-	install -D -m 644 completions/krontab.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/krontab.fish
+	$(CARGO) build --locked --release -p krontab -p krond
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(TARGET)/release/krontab $(TARGET)/release/krond
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 man/*.1
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man5 man/*.5
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 man/*.8
+	for program in krontab krond; do \
+	  install -D -m 644 completions/$$program.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$program && \
+	  install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/zsh/site-functions completions/_$$program && \
+	  install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d completions/$$program.fish || exit; \
+	done
+	for unit in system user; do \
+	  sed 's|/usr/local/bin/|$(PREFIX)/bin/|' contrib/systemd/$$unit/krond.service | \
+	    install -D -m 644 /dev/stdin $(DESTDIR)$(UNITS)/$$unit/krond.service || exit; \
+	done
 
 ## Writes man pages and completions anew.
 generate:
-	UPDATE=1 $(CARGO) test --locked --quiet -p krontab --test generated
+	UPDATE=1 $(CARGO) test --locked --quiet -p krontab -p krond --test generated -- man_pages completions
 
-## Format, lints and documentation; no warning is accepted.
+## Format, lints, documentation and examples; no warning is accepted.
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --workspace
+	$(CARGO) run --locked --quiet -p krontab -- lint --deny-warnings examples
 
 ## Speed beside other libraries, in one run.
 bench:

@@ -12,7 +12,7 @@
 //! What it does not do: decide when anything runs (`kron-core`), or read the
 //! format of a file (`kron-tab`).
 
-// Allowed in `slate` alone.
+// Allowed in `slate` and `sibling` alone.
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -21,4 +21,5 @@ pub mod config;
 pub mod launch;
 pub mod places;
 pub mod replace;
+pub mod sibling;
 mod slate;

@@ -1,10 +1,14 @@
-//! Checks of the repository itself, run as tests.
+//! Checks of the repository itself, run as tests, and what the tests of several
+//! programs share: pages that are run, man pages and completions.
 //!
 //! | test file | checks |
 //! |---|---|
 //! | `requirements` | every requirement of a finished part is named by a test |
 //! | `licences` | every dependency may be used under a licence we accept |
 //! | `purity` | the engine cannot reach clock, files, environment or platform mathematics |
+
+pub mod generated;
+pub mod transcript;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

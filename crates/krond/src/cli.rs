@@ -27,7 +27,7 @@ Exit codes:
   4  something could not be recorded, or another fatal error
 
 Files:
-  /etc/krond.d/*.kron, /var/lib/krond         the system's jobs and their state
+  /etc/krond.d/*.kron, /var/lib/krond           the system's jobs and their state
   ~/.config/krond/*.kron, ~/.local/state/krond  your own ($XDG_CONFIG_HOME, $XDG_STATE_HOME)
 
 Examples:

@@ -216,7 +216,6 @@ impl Engine {
         let reason = run.ending.map(|ending| ending.why.reason().into());
         let busy = job.busy();
         busy.runs.retain(|known| *known != id);
-        let ready = busy.runs.is_empty();
         busy.finished.push(Finished {
             period: run.period,
             outcome: Outcome::Executed,
@@ -228,8 +227,6 @@ impl Engine {
             started_at: Some(begun.started_at),
             seed_hash: run.seed_hash,
         });
-        let replacing =
-            if ready && !busy.replacing.is_empty() { Some(busy.replacing.remove(0)) } else { None };
         if let Some(last) = &mut job.last
             && last.period == run.period
         {
@@ -240,11 +237,20 @@ impl Engine {
         if self.stopping.is_some() {
             return;
         }
-        if let Some((period, judged_at)) = replacing {
-            self.take_place(key, period, judged_at, moment, effects);
-        }
+        self.replace_next(key, moment, effects);
         self.let_next_in(moment, effects);
         self.prepare_more(moment, effects);
+    }
+
+    /// If nothing of a job is active any more, the period that waited for that longest
+    /// takes the place.
+    pub(super) fn replace_next(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) {
+        let busy = self.job_mut(key).and_then(|job| job.busy.as_mut());
+        let Some(busy) = busy.filter(|busy| busy.runs.is_empty()) else { return };
+        if !busy.replacing.is_empty() {
+            let (period, judged_at) = busy.replacing.remove(0);
+            self.take_place(key, period, judged_at, moment, effects);
+        }
     }
 
     /// Nothing is active any more: the period that waited for it is judged with
@@ -332,7 +338,9 @@ impl Engine {
             && self.pending.dirty.is_empty()
             && self.pending.roster.is_empty();
         let Some(stopping) = &mut self.stopping else { return };
-        let waited_for = !self.runs.is_empty() && stopping.how != Shutdown::Detach;
+        // What cannot be ended is not waited for.
+        let is_waited_for = |run: &Run| !run.ending.is_some_and(|ending| ending.hopeless);
+        let waited_for = stopping.how != Shutdown::Detach && self.runs.values().any(is_waited_for);
         if at_rest && !waited_for && !stopping.stopped {
             stopping.stopped = true;
             effects.push(Effect::Stop);

@@ -271,12 +271,15 @@ impl Engine {
     /// Looks at a job: judges what is due, and puts it in line for what comes.
     fn visit(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) {
         let now = moment.now;
+        let most = self.settings.max_running.unwrap_or(usize::MAX);
+        let mut room = most.saturating_sub(self.runs.len());
         let Some(job) = self.jobs.get_mut(key.0 as usize).and_then(Option::as_mut) else { return };
         if job.is_retired {
             return;
         }
         let runs = job.runs().iter().filter_map(|run| self.runs.get(run));
-        // Starts of this very visit count as active for those behind them.
+        // Starts of this very visit count as active for those behind them, unless
+        // there is no room for them.
         let mut active: Vec<PeriodId> = runs.map(|run| run.period).collect();
         let since = self.attention.since().max(job.attentive_since);
         let Tracked { entry, ledger, busy, planned, .. } = job;
@@ -289,6 +292,10 @@ impl Engine {
             // marks were reset, or the clock went back to before it.
             let is_due = |period| agenda.due.iter().any(|decision| decision.period() == period);
             busy.blocked.retain(|blocked| is_due(blocked.period));
+            if busy.runs.is_empty() {
+                // There is nothing to wait for.
+                busy.replacing.clear();
+            }
         }
         let busy = busy.as_deref();
         let mut verdicts: Vec<(Fate, SeedHash)> = Vec::new();
@@ -308,7 +315,10 @@ impl Engine {
                 }
                 Verdict::Replace(replacement) => Fate::Replace(replacement.decision().period()),
                 Verdict::Start(permit) => {
-                    active.push(decision.period());
+                    if room > 0 {
+                        room -= 1;
+                        active.push(decision.period());
+                    }
                     Fate::Start(permit.closure())
                 }
             };

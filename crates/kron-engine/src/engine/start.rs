@@ -137,6 +137,8 @@ impl Engine {
         let retry = retry_at.map_or("none before the deadline".to_string(), |at| at.to_string());
         effects.push(Effect::Log(report::unprepared(job, &run, failure, &retry)));
         self.block(run.job, run.period, &failure.message, retry_at, moment.now);
+        // It was to be replaced itself, and is not there.
+        self.replace_next(run.job, moment, effects);
         self.visit(run.job, moment, effects);
         self.let_next_in(moment, effects);
         self.prepare_more(moment, effects);

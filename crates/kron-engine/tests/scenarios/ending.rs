@@ -422,3 +422,96 @@ fn shutdown_while_replacing() {
         10:01:10 stop",
     );
 }
+
+/// Several periods wait for the same execution to end; one after the other has its
+/// outcome, also if those before it cannot be started.
+#[test]
+fn several_wait_to_replace() {
+    check(
+        "09:59:30
+        job a 0-2 10 * * * @win(after,0s) @policy(concurrency=replace)
+        proc a run=forever ignores=term
+        set grace=150s
+        start
+        10:02:30 proc a fail=permanent
+        10:05:00 state a",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:01:00 replacing a 10:00
+        10:01:00 term a 10:00
+        10:03:30 WARN killing a 10:00
+        10:03:30 kill a 10:00
+        10:03:30 prepare a 10:01
+        10:03:30 ERROR error a 10:01 exec: no such command
+        10:03:30 prepare a 10:02
+        10:03:30 exited a 10:00 137 replaced
+        10:03:30 ERROR error a 10:02 exec: no such command
+        10:03:30 outcome a 10:01 missed: no such command
+        10:03:30 outcome a 10:02 missed: no such command
+        10:05:00 state a: last 10:02 missed, active 0, history executed 137:replaced; missed ?; missed ?",
+    );
+    check(
+        "09:59:30
+        job a 0-2 10 * * * @win(after,0s) @policy(concurrency=replace)
+        proc a run=forever ignores=term
+        set grace=150s
+        start
+        10:02:30 proc a ready=10s run=5s
+        10:05:00 state a",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:01:00 replacing a 10:00
+        10:01:00 term a 10:00
+        10:03:30 WARN killing a 10:00
+        10:03:30 kill a 10:00
+        10:03:30 prepare a 10:01
+        10:03:30 exited a 10:00 137 replaced
+        10:03:40 release a 10:01
+        10:03:40 replacing a 10:01
+        10:03:40 term a 10:01
+        10:03:40 prepare a 10:02
+        10:03:40 exited a 10:01 143 replaced
+        10:03:50 release a 10:02
+        10:03:55 exited a 10:02 0
+        10:05:00 state a: last 10:02 executed=0, active 0, history executed 137:replaced; executed 143:replaced; executed 0",
+    );
+}
+
+/// An edit while one is prepared and another waits to replace it.
+#[test]
+fn an_edit_while_several_wait_to_replace() {
+    check(
+        "09:59:30
+        job a 0-2 10 * * * @win(after,0s) @policy(concurrency=replace,deadline=10m)
+        proc a ready=20s run=forever
+        start
+        10:00:10 proc a ready=5m
+        10:01:20 job a 0-2 10 * * * @win(after,0s) @policy(concurrency=replace,deadline=9m)
+        10:02:00.2 proc a
+        10:02:00.2 reload
+        10:05:00 state a",
+        "10:00:00 prepare a 10:00
+        10:00:20 release a 10:00
+        10:01:00 replacing a 10:00
+        10:01:00 term a 10:00
+        10:01:00 prepare a 10:01
+        10:01:00 exited a 10:00 143 replaced
+        10:01:30 abandon a 10:01
+        10:01:30 ERROR error a 10:01 prepare: the process was not ready after 30 s
+        10:01:30.1 prepare a 10:01
+        10:02:00.1 abandon a 10:01
+        10:02:00.1 ERROR error a 10:01 prepare: the process was not ready after 30 s
+        10:02:00.1 prepare a 10:02
+        10:02:00.2 abandon a 10:02
+        10:02:00.2 prepare a 10:01
+        10:02:00.2 reloaded +0 ~1 -0
+        10:02:00.2 release a 10:01
+        10:02:00.2 replacing a 10:01
+        10:02:00.2 term a 10:01
+        10:02:00.2 prepare a 10:02
+        10:02:00.2 exited a 10:01 143 replaced
+        10:02:00.2 release a 10:02
+        10:02:01.2 exited a 10:02 0
+        10:05:00 state a: last 10:02 executed=0, active 0, history executed 143:replaced; executed 143:replaced; executed 0",
+    );
+}

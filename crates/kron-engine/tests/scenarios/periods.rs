@@ -322,3 +322,65 @@ fn first_sight() {
         10:40:19 exited open 10:00 0",
     );
 }
+
+/// ERR-31: whatever becomes of the others, a job runs.
+#[test]
+fn others_are_not_disturbed() {
+    check(
+        "09:59:30
+        job failing 0 10 * * * @win(after,0s)
+        job good 0 10 * * * @win(after,0s)
+        job never 0 10 * * * @win(after,0s) @only(hours=3)
+        job nonzero 0 10 * * * @win(after,0s)
+        proc failing fail=permanent
+        proc nonzero code=9
+        start
+        10:00:10 end",
+        "10:00:00 prepare failing 10:00
+        10:00:00 prepare good 10:00
+        10:00:00 prepare nonzero 10:00
+        10:00:00 ERROR error failing 10:00 exec: no such command
+        10:00:00 WARN outcome never 10:00 unschedulable
+        10:00:00 release good 10:00
+        10:00:00 release nonzero 10:00
+        10:00:01 exited good 10:00 0
+        10:00:01 exited nonzero 10:00 9
+        10:00:01 outcome failing 10:00 missed: no such command",
+    );
+}
+
+/// LIF-06, STA-25, OBS-01, OBS-03: what comes and what was, with its seed.
+#[test]
+fn what_is_shown() {
+    let mut world = harness::script::play(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        job b 0 10 * * * @win(after,1h)
+        job c 0 10 * * * @win(after,0s) @only(hours=3)
+        proc a code=3
+        start",
+    );
+    for name in ["a", "b", "c"] {
+        let (key, now) = (world.key(name), world.wall);
+        let view = world.engine().view(key, now).expect("a view");
+        let next = view.next.expect("planned from the start");
+        assert_eq!(next.period_id, "2026-03-02T10:00:00Z");
+        assert_eq!(next.chosen_time.is_none(), name == "c", "unschedulable is known ahead");
+        assert!(view.last.is_none(), "STA-07: nothing was handled yet");
+    }
+    world.until(harness::instant("10:00:30"));
+    let (key, now) = (world.key("a"), world.wall);
+    let last = world.engine().view(key, now).and_then(|view| view.last).expect("a last one");
+    assert_eq!(last.outcome, "executed");
+    assert_eq!(last.exit_code, Some(3));
+    assert_eq!(last.started_at.as_deref(), Some("2026-03-02T10:00:00Z"));
+    assert_eq!(last.distribution.as_deref(), Some("uniform"));
+    let mut lines = world.lines.iter().map(|(_, line)| line);
+    let line = lines.find(|line| line.event == "outcome" && line.get("job") == Some("a"));
+    assert_eq!(last.seed_hash.as_deref(), line.expect("an outcome").get("seed_hash"));
+    let kept = world.store.files.iter().find(|(known, _)| known.as_str().ends_with(":a"));
+    let kept = kept.and_then(|(_, kept)| kept.last.clone()).expect("STA-08: it is durable");
+    assert_eq!(kept.outcome.as_str(), "executed");
+    assert_eq!(kept.exit_code, Some(3));
+    assert_eq!(kept.seed_hash.map(|hash| hash.to_string()), last.seed_hash);
+}

@@ -47,7 +47,7 @@ fn transient_failures_until_the_deadline() {
         10:00:00.7 prepare a 10:00
         10:00:00.7 ERROR error a 10:00 exec: try again
         10:00:00.9 state a: none
-        10:00:01.000000001 outcome a 10:00 missed: exec: try again
+        10:00:01.000000001 outcome a 10:00 missed: try again
         10:00:05 state a: last 10:00 missed, active 0, history missed ?",
     );
 }
@@ -67,8 +67,8 @@ fn permanent_failures_wait() {
         10:00:00 prepare b 10:00
         10:00:00 ERROR error a 10:00 exec: no such command
         10:00:00 ERROR error b 10:00 exec: no such command
-        10:00:01 outcome b 10:00 missed: exec: no such command
-        10:01:00.000000001 outcome a 10:00 missed: exec: no such command",
+        10:00:01 outcome b 10:00 missed: no such command
+        10:01:00.000000001 outcome a 10:00 missed: no such command",
     );
 }
 
@@ -85,7 +85,7 @@ fn several_periods_blocked() {
         10:00:00 ERROR error a 10:00 exec: no such command
         10:01:00 prepare a 10:01
         10:01:00 ERROR error a 10:01 exec: no such command
-        10:01:30.000000001 outcome a 10:00 missed: exec: no such command
+        10:01:30.000000001 outcome a 10:00 missed: no such command
         10:02:00 prepare a 10:02
         10:02:00 ERROR error a 10:02 exec: no such command
         10:02:10 stopping wait 0
@@ -146,7 +146,7 @@ fn preparation_that_never_ends() {
         "10:00:00 prepare a 10:00
         10:00:30 abandon a 10:00
         10:00:30 ERROR error a 10:00 prepare: the process was not ready after 30 s
-        10:00:30 outcome a 10:00 missed: prepare: the process was not ready after 30 s",
+        10:00:30 outcome a 10:00 missed: the process was not ready after 30 s",
     );
 }
 
@@ -162,7 +162,7 @@ fn ready_after_it_was_given_up() {
         "10:00:00 prepare a 10:00
         10:00:30 abandon a 10:00
         10:00:30 ERROR error a 10:00 prepare: the process was not ready after 30 s
-        10:00:30 outcome a 10:00 missed: prepare: the process was not ready after 30 s",
+        10:00:30 outcome a 10:00 missed: the process was not ready after 30 s",
     );
 }
 
@@ -219,7 +219,7 @@ fn a_failed_start_makes_room() {
         10:00:02 prepare b 10:00
         10:00:02 release b 10:00
         10:00:03 exited b 10:00 0
-        10:01:00.000000001 outcome a 10:00 missed: exec: no such command",
+        10:01:00.000000001 outcome a 10:00 missed: no such command",
     );
     check(
         "09:59:30
@@ -289,6 +289,30 @@ fn death_at_the_gate() {
             ),
         );
     }
+}
+
+/// What found no room is not active: it is in nobody's way.
+#[test]
+fn no_room_is_not_active() {
+    check(
+        "09:58:30
+        job a * 10 * * * @win(after,0s) @policy(deadline=5m)
+        job b 59 9 * * * @win(after,0s)
+        proc b run=150s
+        set max-running=1
+        start
+        09:59:50 stall 70s
+        10:01:40 stop wait",
+        "09:59:00 prepare b 09:59
+        09:59:00 release b 09:59
+        10:01:30 prepare a 10:00
+        10:01:30 exited b 09:59 0
+        10:01:30 outcome a 10:01 skipped
+        10:01:30 release a 10:00
+        10:01:31 exited a 10:00 0
+        10:01:40 stopping wait 0
+        10:01:40 stop",
+    );
 }
 
 /// One batch at a time; what comes up meanwhile goes into the next one together;
@@ -371,7 +395,7 @@ fn processes_under_preparation_are_limited() {
         10:00:05 release a 10:00
         10:00:06 ERROR error b 10:00 exec: try again
         10:00:06 prepare c 10:00
-        10:00:06 outcome b 10:00 missed: exec: try again
+        10:00:06 outcome b 10:00 missed: try again
         10:00:06 exited a 10:00 0
         10:00:06 release c 10:00
         10:00:07 exited c 10:00 0",

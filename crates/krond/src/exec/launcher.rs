@@ -9,14 +9,12 @@ use super::{is_transient, process};
 use kron_host::launch::{Plan, PlanError};
 use nix::errno::Errno;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// What the queue's descriptor is called among the companions'; none of them has
@@ -158,20 +156,27 @@ pub struct Spawned {
 /// Starts processes. Dropping it drops orders that no thread has taken up yet.
 #[derive(Debug)]
 pub struct Launcher {
-    orders: Sender<Order>,
     shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
 struct Shared {
     options: Options,
-    over: AtomicBool,
+    orders: Mutex<Orders>,
+    /// Told when there is an order, or the end.
+    news: Condvar,
     results: Mutex<Vec<Spawned>>,
     /// Companions that run, by number.
     companions: Mutex<HashMap<u64, OwnedFd>>,
     wake: OwnedFd,
     /// Readable when `wake` is, or a companion has ended.
     poll: OwnedFd,
+}
+
+#[derive(Debug, Default)]
+struct Orders {
+    waiting: VecDeque<Order>,
+    is_over: bool,
 }
 
 impl Launcher {
@@ -188,20 +193,20 @@ impl Launcher {
         let threads = options.threads.max(1);
         let shared = Arc::new(Shared {
             options,
-            over: AtomicBool::new(false),
+            orders: Mutex::default(),
+            news: Condvar::new(),
             results: Mutex::default(),
             companions: Mutex::default(),
             wake,
             poll,
         });
-        let (orders, receiver) = mpsc::channel();
-        let receiver = Arc::new(Mutex::new(receiver));
+        let launcher = Self { shared };
         for number in 0..threads {
-            let (shared, receiver) = (Arc::clone(&shared), Arc::clone(&receiver));
+            let shared = Arc::clone(&launcher.shared);
             let thread = thread::Builder::new().name(format!("start-{number}"));
-            thread.spawn(move || shared.serve(&receiver))?;
+            thread.spawn(move || shared.serve())?;
         }
-        Ok(Self { orders, shared })
+        Ok(launcher)
     }
 
     /// The descriptor that is readable when there is something for
@@ -213,8 +218,8 @@ impl Launcher {
 
     /// Has a process prepared; never waits.
     pub fn prepare(&self, order: Order) {
-        // The threads end no sooner than this.
-        let _ = self.orders.send(order);
+        lock(&self.shared.orders).waiting.push_back(order);
+        self.shared.news.notify_one();
     }
 
     /// What has become of orders since the last call, and collects companions
@@ -255,21 +260,29 @@ impl Launcher {
 
 impl Drop for Launcher {
     fn drop(&mut self) {
-        self.shared.over.store(true, Ordering::Relaxed);
+        lock(&self.shared.orders).is_over = true;
+        self.shared.news.notify_all();
     }
 }
 
 impl Shared {
-    fn serve(&self, orders: &Mutex<Receiver<Order>>) {
+    fn serve(&self) {
+        // Kept as long as there is more to do, so that many starts need one.
+        let mut nursery = None;
         loop {
-            // One thread waits, holding the lock; the others wait for the lock.
-            let order = lock(orders).recv();
-            let Ok(order) = order else { return };
-            if self.over.load(Ordering::Relaxed) {
-                return;
-            }
+            let order = match self.next() {
+                Some(order) => order,
+                None => {
+                    drop(nursery.take());
+                    match self.wait() {
+                        Some(order) => order,
+                        None => return,
+                    }
+                }
+            };
             let run = order.run;
-            let result = spawn::spawn(&self.options, order).map(|(prepared, companion)| {
+            let spawned = spawn::spawn(&self.options, &mut nursery, order);
+            let result = spawned.map(|(prepared, companion)| {
                 if let Some((pid, pidfd)) = companion {
                     self.watch(u64::from(pid), pidfd);
                 }
@@ -278,6 +291,26 @@ impl Shared {
             lock(&self.results).push(Spawned { run, result });
             // Fails only if 2^64 results are waiting.
             let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+        }
+    }
+
+    /// The next order, if there is one.
+    fn next(&self) -> Option<Order> {
+        let mut orders = lock(&self.orders);
+        if orders.is_over { None } else { orders.waiting.pop_front() }
+    }
+
+    /// Waits for an order; `None` at the end.
+    fn wait(&self) -> Option<Order> {
+        let mut orders = lock(&self.orders);
+        loop {
+            if orders.is_over {
+                return None;
+            }
+            if let Some(order) = orders.waiting.pop_front() {
+                return Some(order);
+            }
+            orders = self.news.wait(orders).unwrap_or_else(PoisonError::into_inner);
         }
     }
 

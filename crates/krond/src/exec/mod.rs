@@ -7,8 +7,8 @@
 //! daemon changed its mind or died, ends the process: nothing has run.
 //!
 //! ```text
-//! daemon                 spawner thread              set-up process
-//!   prepare ───order──▶  spawn ────────────────────▶ closes what is not its own
+//! daemon                 spawner thread, nursery     set-up process
+//!   prepare ───order──▶  a process ────────────────▶ closes what is not its own
 //!   results ◀─Prepared─  sends the plan ───────────▶ session, limits, ids, cwd,
 //!   report  ◀──────────────────ready or step, errno─ output, program
 //!   (commits the start)                              waits
@@ -19,6 +19,7 @@
 //! |---|---|
 //! | [`launcher`] | the daemon's side: threads that start processes |
 //! | [`gate`] | the daemon's side of one start |
+//! | `nursery` | a small process that makes set-up processes, while there are any to make |
 //! | `setup` | the other side: becoming the command |
 //! | `syslog` | the companion that takes lines to the system log where there is no journal |
 //! | [`process`] | one process: whether it is the one we know, and how it ended |
@@ -30,6 +31,7 @@
 pub mod gate;
 pub mod group;
 pub mod launcher;
+mod nursery;
 pub mod process;
 mod setup;
 mod spawn;
@@ -43,7 +45,8 @@ pub use spawn::Prepared;
 use nix::errno::Errno;
 use std::process::ExitCode;
 
-/// The word by which this program calls itself to become a command.
+/// The word by which this program calls itself to make processes that become
+/// commands.
 const LAUNCH: &str = "__launch";
 /// The word by which it calls itself to take lines to the system log.
 const SYSLOG: &str = "__syslog";
@@ -55,7 +58,7 @@ pub fn hidden() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
     let word = words.next()?;
     if word == LAUNCH {
-        Some(setup::run().into())
+        Some(nursery::run().into())
     } else if word == SYSLOG {
         Some(syslog::run(words).into())
     } else {

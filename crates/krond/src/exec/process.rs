@@ -159,6 +159,19 @@ pub fn reap(pidfd: impl AsFd) -> io::Result<Option<Exit>> {
     status(pidfd, WaitIdOptions::empty())
 }
 
+/// Waits for the end of a child that cannot hold it up, and collects it.
+///
+/// # Errors
+/// When it is not our child.
+pub(super) fn wait(pidfd: impl AsFd) -> io::Result<()> {
+    loop {
+        match waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED) {
+            Err(Errno::INTR) => {}
+            other => return Ok(other.map(drop)?),
+        }
+    }
+}
+
 fn status(pidfd: impl AsFd, options: WaitIdOptions) -> io::Result<Option<Exit>> {
     let options = options | WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
     let status = loop {

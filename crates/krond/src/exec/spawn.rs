@@ -1,19 +1,20 @@
 //! One start: makes the set-up process, and a companion if it needs one.
 //!
-//! Runs in a thread of the [launcher](super::launcher). Uses `posix_spawn` by
-//! way of `std`, whose cost does not grow with the daemon's memory; a plain fork
-//! would copy its page tables.
+//! Runs in a thread of the [launcher](super::launcher), with the help of a
+//! [nursery](super::nursery).
 
 use super::gate::Gate;
 use super::launcher::{Options, Order, Refusal, Target};
-use super::{LAUNCH, SYSLOG, process, syslog, wire};
+use super::nursery::Nursery;
+use super::{SYSLOG, process, syslog, wire};
 use kron_engine::kept::Process;
 use kron_host::launch::{Ids, Sink};
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Signal, pidfd_send_signal};
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// How long a set-up process may take to read its plan. It does nothing else
@@ -35,26 +36,25 @@ pub struct Prepared {
 pub(super) type Companion = (u32, OwnedFd);
 
 /// A child that is ended and collected unless it is kept.
-struct Held(Option<Child>);
+struct Held(Option<OwnedFd>);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
+        if let Some(pidfd) = &self.0 {
+            let _ = pidfd_send_signal(pidfd, Signal::KILL);
+            // It has run nothing that could hold it up.
+            let _ = process::wait(pidfd);
         }
     }
 }
 
 pub(super) fn spawn(
     options: &Options,
+    nursery: &mut Option<Nursery>,
     order: Order,
 ) -> Result<(Prepared, Option<Companion>), Refusal> {
     let mut plan = (order.plan)().map_err(Refusal::Plan)?;
     let (mut ours, theirs) = UnixStream::pair()?;
-    let mut command = Command::new(&options.program);
-    command.arg(LAUNCH).stdin(OwnedFd::from(theirs));
-
     let to_syslog = order.stdout == Target::Syslog || order.stderr == Target::Syslog;
     let journal = to_syslog && options.journal.exists();
     let sink = |target: Target| match target {
@@ -66,35 +66,32 @@ pub(super) fn spawn(
         // A pipe to the system log it has from the beginning.
         Target::Inherit | Target::Syslog => Sink::Inherit,
     };
-    let mut pipe = None;
-    if to_syslog && !journal {
-        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
-        if order.stderr == Target::Syslog {
-            command.stderr(writer.try_clone()?);
-        }
-        if order.stdout == Target::Syslog {
-            command.stdout(writer);
-        }
-        pipe = Some(reader);
-    }
+    let pipe = if to_syslog && !journal {
+        Some(pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?)
+    } else {
+        None
+    };
+    let writer = pipe.as_ref().map(|(_, writer)| writer.as_fd());
+    let stdout = writer.filter(|_| order.stdout == Target::Syslog);
+    let stderr = writer.filter(|_| order.stderr == Target::Syslog);
+    let pid = Nursery::bear(nursery, &options.program, theirs.as_fd(), stdout, stderr)?;
+    let pidfd = process::open(pid).map_err(io::Error::from)?;
+    let mut held = Held(Some(pidfd));
+    let process = process::observe(pid)?;
+    // Their ends of socket and pipe.
+    drop(theirs);
+    let pipe = pipe.map(|(reader, _)| reader);
     plan.stdout = sink(order.stdout);
     plan.stderr = sink(order.stderr);
     let text = wire::encode(&plan)?;
 
-    let child = command.spawn()?;
-    // Their ends of socket and pipe.
-    drop(command);
-    let pid = child.id();
-    let mut held = Held(Some(child));
-    let pidfd = process::open(pid).map_err(io::Error::from)?;
-    let process = process::observe(pid)?;
     let companion = pipe
         .map(|pipe| accompany(options, pipe, plan.ids.as_ref(), &order.tag, pid))
         .transpose()?;
     // Last: as long as it has no plan, it can be ended without waiting.
     ours.set_write_timeout(Some(PATIENCE))?;
     ours.write_all(&text)?;
-    held.0 = None;
+    let pidfd = held.0.take().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
     Ok((Prepared { process, pidfd, gate: Gate::new(ours) }, companion))
 }
 
@@ -113,8 +110,6 @@ fn accompany(
         .stderr(Stdio::null())
         .spawn()?;
     let pid = child.id();
-    let mut held = Held(Some(child));
     let pidfd = process::open(pid).map_err(io::Error::from)?;
-    held.0 = None;
     Ok((pid, pidfd))
 }

@@ -12,7 +12,7 @@ pub mod store;
 use core::time::Duration;
 use kron_core::{Concurrency, PeriodId, UtcInstant, UtcSecond, Zones};
 use kron_engine::Engine;
-use kron_engine::commit::Batch;
+use kron_engine::commit::{Batch, RosterLine};
 use kron_engine::event::{
     Effect, Enrolment, Event, Exit, JobKey, Moment, Preparation, RunId, Signal, StartFailure,
 };
@@ -162,7 +162,8 @@ impl World {
     // ── The daemon ──────────────────────────────────────────────────────────
 
     fn enrolments(&mut self) -> Vec<Enrolment> {
-        let text: String = self.entries.values().map(|line| format!("{line}\n")).collect();
+        let lines: Vec<&str> = self.entries.values().map(String::as_str).collect();
+        let text = lines.join("\n") + "\n";
         let tab = kron_tab::read(PATH, text.as_bytes(), &mut self.zones);
         assert!(tab.problems.is_empty(), "{:?}\n{text}", tab.problems);
         let enrol = |entry: kron_tab::Entry| {
@@ -283,14 +284,14 @@ impl World {
             else {
                 break;
             };
-            self.pass(next - self.uptime);
+            self.pass(next.saturating_sub(self.uptime));
             if todo == Some(next) {
                 self.do_next();
             } else {
                 self.tick();
             }
         }
-        self.pass(end - self.uptime);
+        self.pass(end.saturating_sub(self.uptime));
     }
 
     fn tick(&mut self) {
@@ -590,7 +591,7 @@ fn tell(line: &Line) -> Option<String> {
     };
     let of = || format!("{} {}", get("job"), brief_period(get("period_id")));
     let what = match line.event {
-        "decision" | "started" | "privileges_dropped" => return None,
+        "decision" | "started" | "privileges_dropped" | "adopting" => return None,
         // A release says the same.
         "outcome" if get("outcome") == "executed" => return None,
         "outcome" => {
@@ -622,7 +623,6 @@ fn tell(line: &Line) -> Option<String> {
         }
         "stopping" => format!("stopping {} {}", get("shutdown"), get("running")),
         "quarantined" | "reset" => format!("{} {}", line.event, get("job")),
-        "adopting" => return None,
         other => format!("{other} {}", of()),
     };
     Some(format!("{level}{what}"))
@@ -641,7 +641,6 @@ fn describe(batch: &Batch) -> String {
         words
             .push(format!("{name}[{last}, active {active}, history +{}]", snapshot.finished.len()));
     }
-    use kron_engine::commit::RosterLine;
     let name = |identity: &kron_core::Identity| {
         identity.as_str().rsplit(':').next().unwrap_or_default().to_string()
     };

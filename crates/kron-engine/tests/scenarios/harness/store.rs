@@ -52,7 +52,7 @@ impl Store {
                 RosterLine::Gone(identity) => self.rostered(identity).gone = true,
             }
         }
-        for (identity, _) in &self.files {
+        for identity in self.files.keys() {
             assert!(self.roster.get(identity).is_some_and(|known| known.has_file), "{identity}");
         }
     }
