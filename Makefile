@@ -10,7 +10,7 @@ DESTDIR ?=
 # Where systemd looks for units: below a home it is another place.
 UNITS ?= $(PREFIX)/$(if $(filter $(HOME)/%,$(PREFIX)),share,lib)/systemd
 
-.PHONY: run test check bench instructions fuzz install generate
+.PHONY: run test check bench bench-daemon instructions fuzz install generate
 
 ## Runs the daemon on the example jobs, as whoever you are and without any set-up:
 ## its state is below target/. Ctrl-C ends it. With RUN_FOR=2m it ends by itself as
@@ -72,6 +72,12 @@ bench:
 instructions:
 	$(CARGO) build --locked --release -p kron-bench
 	$(TARGET)/release/kron-bench instructions
+
+## krond beside other daemons, in one run of six minutes: Debian's cron and busybox
+## crond, if they are installed; needs root, to keep them from the machine's jobs.
+bench-daemon:
+	$(CARGO) build --locked --release -p kron-bench -p krond
+	$(TARGET)/release/kron-bench daemon
 
 ## Each fuzz target for FUZZ_SECONDS. libFuzzer needs unstable compiler flags,
 ## which the stable compiler accepts when told to.

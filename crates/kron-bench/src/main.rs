@@ -4,8 +4,10 @@
 //! `kron-bench instructions` counts instructions under callgrind, which does
 //! not care how busy the machine is; `kron-bench repeat ROW CONTENDER N` runs
 //! one contender N times and is what callgrind is pointed at;
-//! `kron-bench programs` runs `krontab` on large inputs.
+//! `kron-bench programs` runs `krontab` on large inputs; `kron-bench daemon`
+//! runs `krond` beside other daemons, `kron-bench daemon alone` without them.
 
+mod daemon;
 mod instructions;
 mod programs;
 mod rows;
@@ -21,9 +23,16 @@ fn main() -> ExitCode {
         [] => timing::report(&mut rows()),
         ["instructions"] => instructions::report(&rows()),
         ["programs"] => programs::report(),
+        ["daemon"] => daemon::report(false),
+        ["daemon", "alone"] => daemon::report(true),
+        ["daemon", "instructions"] => daemon::instructions(),
+        ["lives", jobs, times] => daemon::lives(jobs, times),
         ["repeat", row, contender, times] => repeat(row, contender, times),
         _ => {
-            eprintln!("usage: kron-bench [instructions | programs | repeat ROW CONTENDER TIMES]");
+            eprintln!(
+                "usage: kron-bench [instructions | programs | daemon [alone | instructions] | \
+                 repeat ROW CONTENDER TIMES | lives JOBS TIMES]"
+            );
             ExitCode::from(2)
         }
     }

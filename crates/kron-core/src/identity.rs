@@ -3,7 +3,7 @@
 use crate::bounds::{IDENTITY_BYTES, NOMINAL_YEAR};
 use crate::time::civil::Date;
 use crate::time::{DAY_SECONDS, ParseTimeError, UtcSecond};
-use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::fmt;
 use core::str::FromStr;
 
@@ -11,9 +11,10 @@ use core::str::FromStr;
 ///
 /// For the daemon `<absolute path of the file>:<name>`, for the operator
 /// `<namespace>/<name>`. It is not empty, not longer than 8192 bytes, and has no
-/// control characters: a line feed separates the inputs of the seed hash.
+/// control characters: a line feed separates the inputs of the seed hash. A
+/// daemon names each of its jobs in many places, so clones share the text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Identity(Box<str>);
+pub struct Identity(Arc<str>);
 
 impl Identity {
     /// A checked identity.

@@ -134,6 +134,9 @@ impl Shutdown {
 pub enum Effect {
     /// Write a line to the log.
     Log(Line),
+    /// Write the plan of a period to the log: what [`crate::Engine::plan`] says,
+    /// which is long, while a start has one for every job.
+    Plan(JobKey, PeriodId),
     /// Prepare a process up to the gate; answer with [`Event::Prepared`] or
     /// [`Event::Unprepared`].
     Prepare(Preparation),

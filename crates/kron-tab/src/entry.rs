@@ -11,6 +11,7 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::ops::Deref;
 use core::time::Duration;
 use kron_core::time::duration;
 use kron_core::{Job, Span, Zones, quoted};
@@ -69,9 +70,14 @@ pub struct EnvVar {
     pub value: Box<str>,
 }
 
-/// Limits of the kernel for a job's processes; what is absent is inherited.
+/// Limits of the kernel for a job's processes; what is absent is inherited. Few
+/// jobs have any, so they take room only where they are given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits(Option<Box<GivenLimits>>);
+
+/// Which limits are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct GivenLimits {
     /// Most open files.
     pub nofile: Option<u64>,
     /// Most processes of the user.
@@ -84,6 +90,25 @@ pub struct Limits {
     pub fsize: Option<u64>,
     /// Largest core dump, in bytes.
     pub core: Option<u64>,
+}
+
+impl GivenLimits {
+    const NONE: Self =
+        Self { nofile: None, nproc: None, memory: None, cpu: None, fsize: None, core: None };
+}
+
+impl From<GivenLimits> for Limits {
+    fn from(given: GivenLimits) -> Self {
+        Self((given != GivenLimits::NONE).then(|| Box::new(given)))
+    }
+}
+
+impl Deref for Limits {
+    type Target = GivenLimits;
+
+    fn deref(&self) -> &GivenLimits {
+        self.0.as_deref().unwrap_or(&GivenLimits::NONE)
+    }
 }
 
 impl Entry {
@@ -125,7 +150,7 @@ pub(crate) fn check(
     let timeout = reader.take(Key::Timeout, length);
     let stdout = reader.take(Key::Stdout, output).unwrap_or_default();
     let stderr = reader.take(Key::Stderr, output).unwrap_or_default();
-    let limits = Limits {
+    let limits = GivenLimits {
         nofile: reader.take(Key::LimitNofile, count),
         nproc: reader.take(Key::LimitNproc, count),
         memory: reader.take(Key::LimitMemory, size),
@@ -151,7 +176,7 @@ pub(crate) fn check(
         timeout,
         stdout,
         stderr,
-        limits,
+        limits: limits.into(),
         span,
         schedule_span: raw.schedule,
         places,

@@ -46,7 +46,7 @@ mod tab;
 mod text;
 pub mod words;
 
-pub use entry::{Command, Entry, EnvVar, Limits};
+pub use entry::{Command, Entry, EnvVar, GivenLimits, Limits};
 pub use key::Key;
 pub use output::{Output, PathTemplate};
 pub use print::{Line, Value};

@@ -44,7 +44,7 @@ pub fn split(text: &str) -> Result<Vec<String>, SplitError> {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         if matches!(c, ' ' | '\t') {
-            words.extend(word.take());
+            words.extend(word.take().map(exact));
             continue;
         }
         let word = word.get_or_insert_default();
@@ -69,8 +69,15 @@ pub fn split(text: &str) -> Result<Vec<String>, SplitError> {
             c => word.push(c),
         }
     }
-    words.extend(word);
+    words.extend(word.map(exact));
+    words.shrink_to_fit();
     Ok(words)
+}
+
+/// Words are kept as long as their job, many of them.
+fn exact(mut word: String) -> String {
+    word.shrink_to_fit();
+    word
 }
 
 /// Words joined so that [`split`], and a shell, give them back.

@@ -331,8 +331,7 @@ impl Engine {
         let planned = agenda.next.as_ref().map(Decision::period);
         let superseded = agenda.superseded;
         for period in unplanned.into_iter().chain(planned.filter(|_| planned != job.planned)) {
-            let line = report::decision(job, &job.entry.job.decide(period), &self.zones);
-            effects.push(Effect::Log(line));
+            effects.push(Effect::Plan(key, period));
         }
         job.planned = planned;
         self.record_superseded(key, &superseded);

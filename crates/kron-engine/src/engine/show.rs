@@ -4,6 +4,8 @@ use super::Engine;
 use crate::event::{JobKey, RunId};
 use crate::job::{Blocked, Tracked};
 use crate::kept::Last;
+use crate::line::Line;
+use crate::report;
 use crate::run::{Phase, Run};
 use crate::tally::Tally;
 use crate::view::{BlockedView, Gauges, JobView, LastView, NextView, RunningView, Standing};
@@ -23,6 +25,13 @@ impl Engine {
     #[must_use]
     pub fn entry(&self, key: JobKey) -> Option<&Entry> {
         self.job(key).map(|job| &job.entry)
+    }
+
+    /// The log line of a plan, with everything that is needed to make it again.
+    #[must_use]
+    pub fn plan(&self, key: JobKey, period: PeriodId) -> Option<Line> {
+        let job = self.job(key)?;
+        Some(report::decision(job, &job.job().decide(period), &self.zones))
     }
 
     /// The jobs meant by a word: an identity, or a name.

@@ -4,7 +4,7 @@
 //! lowered last, so that a small limit is the command's and not ours.
 
 use super::step::{LaunchError, Step};
-use kron_tab::Limits;
+use kron_tab::GivenLimits;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ impl Limit {
     }
 }
 
-pub(super) fn limits(limits: &Limits) -> Vec<Limit> {
+pub(super) fn limits(limits: &GivenLimits) -> Vec<Limit> {
     let given = [
         limits.nofile.map(Limit::Nofile),
         limits.nproc.map(Limit::Nproc),

@@ -393,12 +393,14 @@ impl Daemon {
 
     fn act(&mut self, effect: Effect, moment: Moment) {
         match effect {
-            Effect::Log(line) => {
+            Effect::Log(line) => self.say(&line),
+            Effect::Plan(job, period) => {
                 // The first plans are what the greeting shows.
-                let is_greeted = !self.is_ready
-                    && line.event == kron_core::EVENT
-                    && matches!(self.log.form(), Form::Human { .. });
-                if !is_greeted {
+                let is_greeted = !self.is_ready && matches!(self.log.form(), Form::Human { .. });
+                if !is_greeted
+                    && self.log.wants(Level::Info)
+                    && let Some(line) = self.engine.plan(job, period)
+                {
                     self.say(&line);
                 }
             }

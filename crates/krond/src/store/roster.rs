@@ -119,11 +119,10 @@ impl Roster {
         folder: &Folder,
         lines: impl Iterator<Item = &'l RosterLine>,
     ) -> Result<(), (Step, io::Error)> {
-        let mut text = String::new();
-        for line in lines {
-            roster::write(&mut text, line);
-        }
-        if text.is_empty() {
+        /// Bytes after which lines are written; a start may have one for every job.
+        const CHUNK: usize = 256 << 10;
+        let mut lines = lines.peekable();
+        if lines.peek().is_none() {
             return Ok(());
         }
         self.known = None;
@@ -131,7 +130,14 @@ impl Roster {
         if self.file.metadata().map_err(at(Step::Open))?.nlink() == 0 {
             return Err((Step::Open, io::Error::other("the roster was removed")));
         }
-        folder.write(&self.file, ROSTER, text.as_bytes()).map_err(at(Step::Write))?;
+        let mut text = String::new();
+        while let Some(line) = lines.next() {
+            roster::write(&mut text, line);
+            if text.len() >= CHUNK || lines.peek().is_none() {
+                folder.write(&self.file, ROSTER, text.as_bytes()).map_err(at(Step::Write))?;
+                text.clear();
+            }
+        }
         folder.sync(&self.file, ROSTER).map_err(at(Step::Sync))
     }
 }

@@ -394,6 +394,10 @@ impl World {
     fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Log(line) => self.write(line),
+            Effect::Plan(job, period) => {
+                let line = self.engine.as_ref().and_then(|engine| engine.plan(job, period));
+                self.write(line.expect("a plan of a job that is there"));
+            }
             Effect::Prepare(preparation) => self.prepare(preparation),
             Effect::Commit(batch) => {
                 assert!(self.in_flight.is_none(), "two batches at once");
