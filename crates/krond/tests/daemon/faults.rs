@@ -154,7 +154,9 @@ fn fault_17_a_state_directory_renamed_away_leads_to_no_second_run() {
 #[test]
 fn fault_12_lif_14_a_storm_of_hup_loses_and_doubles_nothing() {
     let names: Vec<String> = (0..20).map(|n| format!("job-{n}")).collect();
-    let line = |name: &String| format!("0 12 * * * @win(after,1s) @policy(deadline=1h) name={name} NOTE\n");
+    let line = |name: &String| {
+        format!("0 12 * * * @win(after,1s) @policy(deadline=1h) name={name} NOTE\n")
+    };
     let place = Place::with(&names.iter().map(line).collect::<String>());
     let daemon = place.start(-30.0, &[]);
     daemon.clock(-0.2);
@@ -176,7 +178,12 @@ fn fault_12_lif_14_a_storm_of_hup_loses_and_doubles_nothing() {
 #[test]
 fn fault_23_exe_04_28_perf_01_a_thousand_children_that_end_together() {
     let lines: String = (0..1000)
-        .map(|n| format!("0 12 * * * @policy(deadline=1h) name=j{n} shell=true command=\"exit {}\"\n", n % 7))
+        .map(|n| {
+            format!(
+                "0 12 * * * @policy(deadline=1h) name=j{n} shell=true command=\"exit {}\"\n",
+                n % 7
+            )
+        })
         .collect();
     let place = Place::with(&lines);
     let daemon = place.start(-30.0, &[]);
@@ -203,7 +210,9 @@ fn fault_23_exe_04_28_perf_01_a_thousand_children_that_end_together() {
 
 #[test]
 fn fault_24_replace_ends_a_stopped_process() {
-    let place = Place::with("* * * * * @policy(deadline=1h,concurrency=replace) name=a shell=true command=\"kill -STOP $$; sleep 60\"\n");
+    let place = Place::with(
+        "* * * * * @policy(deadline=1h,concurrency=replace) name=a shell=true command=\"kill -STOP $$; sleep 60\"\n",
+    );
     let daemon = place.start(-30.0, &["--grace", "300ms"]);
     daemon.clock(-0.2);
     let old = daemon.wait_of("started", "a").pid();
@@ -220,7 +229,9 @@ fn fault_25_err_22_23_29_without_processes_it_is_tried_again_within_the_deadline
     }
     // A user of its own: the limit counts all processes of a user.
     let (uid, limit) = ("54731", "--nproc=1:4096");
-    let place = Place::with("0 12 * * * @policy(deadline=1h) name=a NOTE\n0 12 * * * @policy(deadline=2s) name=short NOTE\n");
+    let place = Place::with(
+        "0 12 * * * @policy(deadline=1h) name=a NOTE\n0 12 * * * @policy(deadline=2s) name=short NOTE\n",
+    );
     set_mode(place.path(), 0o755);
     place.make_state();
     std::os::unix::fs::chown(place.at("state"), Some(54731), Some(54731)).unwrap();
@@ -233,7 +244,10 @@ fn fault_25_err_22_23_29_without_processes_it_is_tried_again_within_the_deadline
     daemon.ready();
     let set = |limit: &str| {
         let pid = daemon.pid().to_string();
-        assert!(Command::new("prlimit").args(["--pid", &pid, limit]).status().unwrap().success());
+        // As that user: root may lack the right to do it for others.
+        let mut command = Command::new("setpriv");
+        command.args([ids[0].as_str(), &ids[1], "--clear-groups", "prlimit", "--pid", &pid, limit]);
+        assert!(command.status().unwrap().success());
     };
     set(limit);
     daemon.clock(-0.2);
@@ -264,7 +278,8 @@ fn fault_36_term_at_the_moment_of_a_start_leaves_nothing_half_started() {
         daemon.signal(Signal::SIGTERM);
         let output = daemon.end().exits(0);
         let ran = place.runs("a").len();
-        let recorded = place.state_file("a").exists() && place.state("a")["LastOutcome"] == "executed";
+        let recorded =
+            place.state_file("a").exists() && place.state("a")["LastOutcome"] == "executed";
         assert_eq!(ran == 1, recorded, "{delay} ms: {}", output.stderr);
         if recorded {
             assert_eq!(place.state("a")["LastExitCode"], 0, "{delay} ms");
@@ -278,7 +293,11 @@ fn fault_36_term_at_the_moment_of_a_start_leaves_nothing_half_started() {
 
 #[test]
 fn max_running_lets_others_wait() {
-    let job = |name: &str| format!("0 12 * * * @policy(deadline=1h) name={name} shell=true command=\"echo {name} $KRON_PERIOD_ID >> HERE/record; while ! test -e HERE/go; do sleep 0.02; done\"\n");
+    let job = |name: &str| {
+        format!(
+            "0 12 * * * @policy(deadline=1h) name={name} shell=true command=\"echo {name} $KRON_PERIOD_ID >> HERE/record; while ! test -e HERE/go; do sleep 0.02; done\"\n"
+        )
+    };
     let place = Place::with(&(job("a") + &job("b")));
     let daemon = place.start(-30.0, &["--max-running", "1"]);
     daemon.clock(-0.2);
@@ -294,7 +313,9 @@ fn max_running_lets_others_wait() {
 
 #[test]
 fn fault_24_a_background_child_that_outlives_its_parent_is_no_obstacle() {
-    let place = Place::with("* * * * * @policy(deadline=1h) name=a shell=true command=\"sleep 30 & echo $! >> HERE/children; echo a $KRON_PERIOD_ID >> HERE/record\"\n");
+    let place = Place::with(
+        "* * * * * @policy(deadline=1h) name=a shell=true command=\"sleep 30 & echo $! >> HERE/children; echo a $KRON_PERIOD_ID >> HERE/record\"\n",
+    );
     let daemon = place.start(-30.0, &[]);
     daemon.clock(-0.2);
     daemon.ran("a", &minute(0));

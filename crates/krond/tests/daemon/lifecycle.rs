@@ -44,8 +44,17 @@ fn lif_03_04_err_05_07_08_obs_06_an_invalid_configuration_is_refused_with_all_it
         fs::write(directory.join(name), text).unwrap();
         set_mode(&directory.join(name), 0o644);
     };
-    write("a.kron", &format!("* * * * * @policy(deadline=1h) name=ok command=\"/usr/bin/touch {}\"\n0 25 * * * name=x command=/bin/true\n", place.at("record").display()));
-    write("b.kron", "* * * * * @tz(Mars/Base) name=x command=/bin/true\n* * * * * @win(after,9000h) name=y command=/bin/true\n");
+    write(
+        "a.kron",
+        &format!(
+            "* * * * * @policy(deadline=1h) name=ok command=\"/usr/bin/touch {}\"\n0 25 * * * name=x command=/bin/true\n",
+            place.at("record").display()
+        ),
+    );
+    write(
+        "b.kron",
+        "* * * * * @tz(Mars/Base) name=x command=/bin/true\n* * * * * @win(after,9000h) name=y command=/bin/true\n",
+    );
     write("c.kron", "* * * * * name=fine command=/bin/true\n\n* * * * * name=last\n");
     let start = Start::new(&place, &[]).clock(-0.5).config(directory.to_str().unwrap());
     let output = start.start().end().exits(2);
@@ -296,10 +305,11 @@ fn lif_17_18_obs_03_the_identity_is_the_same_from_everywhere() {
     let place = Place::with("0 12 * * * @win(after,10s) @policy(deadline=1h) name=a/b.c NOTE\n");
     let identity = place.identity("a/b.c");
     let mut chosen = vec![];
-    for (directory, config) in [("/", place.at("jobs.kron").to_str().unwrap().to_string()),
+    for (directory, config) in [
+        ("/", place.at("jobs.kron").to_str().unwrap().to_string()),
         (place.path().to_str().unwrap(), "jobs.kron".into()),
-        (place.path().to_str().unwrap(), "./state/.././jobs.kron".into())]
-    {
+        (place.path().to_str().unwrap(), "./state/.././jobs.kron".into()),
+    ] {
         let start = Start::new(&place, &[]).config(&config).clock(-30.0);
         place.make_state();
         let daemon = start.in_directory(directory.as_ref()).start();
@@ -401,9 +411,8 @@ fn fault_10_leftovers_of_editors_are_ignored() {
 #[test]
 fn fault_11_34_exe_12_an_unusable_user_is_an_error_and_never_ones_own() {
     for user in ["no-such-user-here", "0", "0day", "65534"] {
-        let place = Place::with(&format!(
-            "0 12 * * * @policy(deadline=2s) name=a user={user} NOTE\n"
-        ));
+        let place =
+            Place::with(&format!("0 12 * * * @policy(deadline=2s) name=a user={user} NOTE\n"));
         let mut daemon = Start::new(&place, &[]).clock(-1.0).start();
         if user == "no-such-user-here" {
             // A user may come later: refused at start, or missed with a reason.

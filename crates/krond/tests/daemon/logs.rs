@@ -22,7 +22,9 @@ fn mixed(place: &Place, args: &[&str]) -> String {
         crate::support::wait_for(&format!("{text} of {job} {n}"), || {
             let log = daemon.text();
             let period = minute(n);
-            log.lines().any(|line| [text, job, &period].iter().all(|part| line.contains(part))).then_some(())
+            log.lines()
+                .any(|line| [text, job, &period].iter().all(|part| line.contains(part)))
+                .then_some(())
         });
     };
     crate::support::wait_for("ready", || daemon.text().contains("ready").then_some(()));
@@ -49,11 +51,24 @@ fn obs_01_to_07_err_01_13_26_each_period_has_one_outcome_and_each_decision_verif
     let text = mixed(&place, &[]);
     let output = crate::support::Output { status: 0, stdout: String::new(), stderr: text };
     let events = output.events();
-    assert_eq!(events.len(), output.stderr.lines().count(), "a line that is none:\n{}", output.stderr);
+    assert_eq!(
+        events.len(),
+        output.stderr.lines().count(),
+        "a line that is none:\n{}",
+        output.stderr
+    );
     let mut outcomes: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut decided: BTreeMap<(String, String), String> = BTreeMap::new();
-    let categories = ["ConfigurationError", "ValidationError", "SchedulingError", "ConstraintError",
-        "ExecutionError", "PersistenceError", "SystemError", "IncompatibleStateError"];
+    let categories = [
+        "ConfigurationError",
+        "ValidationError",
+        "SchedulingError",
+        "ConstraintError",
+        "ExecutionError",
+        "PersistenceError",
+        "SystemError",
+        "IncompatibleStateError",
+    ];
     for event in &events {
         assert!(event.has("component"), "{}", event.line);
         let key = (event["identity"].to_string(), event["period_id"].to_string());
@@ -62,7 +77,17 @@ fn obs_01_to_07_err_01_13_26_each_period_has_one_outcome_and_each_decision_verif
         assert!(["debug", "info", "warn", "error"].contains(&&event["level"]), "{}", event.line);
         if event.is("decision") {
             decided.insert(key.clone(), event["chosen_time"].to_string());
-            for key in ["schedule", "timezone", "mode", "distribution", "seed_hash", "period_key", "window_start", "window_end", "salt"] {
+            for key in [
+                "schedule",
+                "timezone",
+                "mode",
+                "distribution",
+                "seed_hash",
+                "period_key",
+                "window_start",
+                "window_end",
+                "salt",
+            ] {
                 assert!(event.has(key), "no {key}: {}", event.line);
             }
         }
@@ -72,12 +97,22 @@ fn obs_01_to_07_err_01_13_26_each_period_has_one_outcome_and_each_decision_verif
                 assert!(event.has(key), "no {key}: {}", event.line);
             }
             assert_eq!(event.has("reason"), &event["outcome"] != "executed", "{}", event.line);
-            assert_eq!(&event["level"] == "warn", &event["outcome"] == "unschedulable", "{}", event.line);
+            assert_eq!(
+                &event["level"] == "warn",
+                &event["outcome"] == "unschedulable",
+                "{}",
+                event.line
+            );
             assert!(!event.has("error_type"), "{}", event.line);
         }
         if event.is("started") {
             // ERR-32: nothing without a decision.
-            assert_eq!(decided.get(&key).map(String::as_str), Some(&event["chosen_time"]), "{}", event.line);
+            assert_eq!(
+                decided.get(&key).map(String::as_str),
+                Some(&event["chosen_time"]),
+                "{}",
+                event.line
+            );
         }
         if event.is("exited") {
             assert!(event.has("exit_code") && event.has("pid"), "{}", event.line);
@@ -104,7 +139,8 @@ fn obs_04_the_json_log_has_the_same_keys_and_verifies() {
     let text = mixed(&place, &["--log-format", "json"]);
     let mut seen = vec![];
     for line in text.lines() {
-        let event: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let event: serde_json::Value =
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         for key in ["level", "component", "event"] {
             assert!(event[key].is_string(), "no {key}: {line}");
         }
@@ -132,7 +168,12 @@ fn fault_35_secrets_are_in_neither_log_nor_state() {
     daemon.outcome("b", &minute(0), "missed");
     place.jobs("0 13 * * * name=a env=PASSWORD=hunter2 command=\"/bin/true hunter2\"\n");
     place.ask(&["reload"]).exits(0);
-    for args in [&["status"][..], &["jobs", "--format", "json"], &["why", "a", "--format", "json"], &["history", "a"]] {
+    for args in [
+        &["status"][..],
+        &["jobs", "--format", "json"],
+        &["why", "a", "--format", "json"],
+        &["history", "a"],
+    ] {
         assert!(!place.ask(args).stdout.contains("hunter2"), "{args:?}");
     }
     let output = daemon.stop();
@@ -145,7 +186,9 @@ fn fault_35_secrets_are_in_neither_log_nor_state() {
 
 #[test]
 fn no_name_can_forge_a_line() {
-    let place = Place::with("0 12 * * * @policy(deadline=1s) name=a cwd=\"/nonexistent/x level=info event=outcome\" command=/bin/true\n");
+    let place = Place::with(
+        "0 12 * * * @policy(deadline=1s) name=a cwd=\"/nonexistent/x level=info event=outcome\" command=/bin/true\n",
+    );
     let daemon = place.start(-30.0, &[]);
     daemon.clock(-0.2);
     daemon.outcome("a", &minute(0), "missed");
@@ -154,7 +197,9 @@ fn no_name_can_forge_a_line() {
 
 #[test]
 fn log_level_leaves_out_what_is_below() {
-    let place = Place::with("0 12 * * * @policy(deadline=1h) name=a command=/bin/true\n0 12 * * * @policy(deadline=1h) name=b command=/bin/false\n");
+    let place = Place::with(
+        "0 12 * * * @policy(deadline=1h) name=a command=/bin/true\n0 12 * * * @policy(deadline=1h) name=b command=/bin/false\n",
+    );
     let daemon = Start::new(&place, &["--log-level", "error"]).clock(-30.0).start();
     crate::support::wait_for("its socket", || (place.ask(&["status"]).status == 0).then_some(()));
     daemon.clock(-0.2);

@@ -172,7 +172,8 @@ fn sta_26_exe_15_a_survivor_is_adopted_and_forbid_sees_it() {
 
 #[test]
 fn sta_26_exe_17_a_survivor_is_replaced() {
-    let place = Place::with(&format!("* * * * * @policy(deadline=1h,concurrency=replace) name=a {WAITS}"));
+    let place =
+        Place::with(&format!("* * * * * @policy(deadline=1h,concurrency=replace) name=a {WAITS}"));
     let daemon = place.start(-30.0, &[]);
     daemon.clock(-0.2);
     let old = daemon.wait_of("started", "a").pid();
@@ -226,7 +227,9 @@ fn fault_30_sta_26_a_pid_of_somebody_else_is_neither_active_nor_signalled() {
 
 #[test]
 fn lif_19_fault_36_39_killed_again_and_again_no_minute_runs_twice() {
-    let place = Place::with("* * * * * @policy(deadline=1h,concurrency=allow) name=a NOTE\n* * * * * @policy(deadline=1h,concurrency=allow) name=b NOTE\n");
+    let place = Place::with(
+        "* * * * * @policy(deadline=1h,concurrency=allow) name=a NOTE\n* * * * * @policy(deadline=1h,concurrency=allow) name=b NOTE\n",
+    );
     place.start(-30.0, &[]).stop();
     for n in 0..12 {
         let daemon = place.start(60.0 * f64::from(n) - 5.0, &[]);

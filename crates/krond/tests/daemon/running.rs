@@ -25,7 +25,10 @@ fn at_noon(jobs: &str, wait_for: &str) -> Place {
 #[test]
 fn exe_02_05_06_07_arguments_arrive_exactly_and_no_shell_is_there() {
     let place = Place::new();
-    let text = format!("#!/bin/sh\n(cat /proc/$PPID/comm; for a; do echo \"[$a]\"; done) > {}\n", place.at("args").display());
+    let text = format!(
+        "#!/bin/sh\n(cat /proc/$PPID/comm; for a; do echo \"[$a]\"; done) > {}\n",
+        place.at("args").display()
+    );
     set_mode(&place.write("show", text), 0o755);
     place.jobs(&format!(
         "{AT_NOON} name=a command=\"HERE/show 'a  b' '' * $HOME %d ~ \\\"q'q\\\" back\\\\\\\\slash ;id `id` $(id) ä\"\n"
@@ -63,9 +66,18 @@ fn exe_07_08_the_environment_is_inherited_but_for_what_is_defined() {
     lines.sort_unstable();
     let identity = format!("KRON_IDENTITY={}", place.identity("a"));
     let home = format!("HOME={}", place.path().display());
-    let times = ["NOMINAL_TIME", "CHOSEN_TIME", "PERIOD_ID"].map(|key| format!("KRON_{key}={}", minute(0)));
-    let mut expected = vec!["FOO=bar  baz", "WINS=job", "PLAIN=$HOME", "SPACED=a b", "KRON_JOB=a",
-        "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", &identity, &home];
+    let times =
+        ["NOMINAL_TIME", "CHOSEN_TIME", "PERIOD_ID"].map(|key| format!("KRON_{key}={}", minute(0)));
+    let mut expected = vec![
+        "FOO=bar  baz",
+        "WINS=job",
+        "PLAIN=$HOME",
+        "SPACED=a b",
+        "KRON_JOB=a",
+        "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+        &identity,
+        &home,
+    ];
     expected.extend(times.iter().map(String::as_str));
     expected.sort_unstable();
     assert_eq!(lines, expected);
@@ -180,7 +192,9 @@ fn exe_22_23_24_fault_24_a_timeout_is_term_then_kill_for_the_whole_group() {
     ));
     let daemon = place.start(-30.0, &["--grace", "500ms"]);
     daemon.clock(-0.2);
-    for (job, code) in [("polite", "143"), ("deaf", "137"), ("parent", "137"), ("stopped", "137"), ("quick", "0")] {
+    for (job, code) in
+        [("polite", "143"), ("deaf", "137"), ("parent", "137"), ("stopped", "137"), ("quick", "0")]
+    {
         let exited = daemon.ran(job, &minute(0));
         // A stopped process cannot take TERM; what ends it depends on CONT.
         if job != "stopped" {
@@ -310,16 +324,20 @@ fn fault_22_err_13_14_15_what_cannot_be_started_is_recorded_once_with_its_reason
     let place = Place::new();
     set_mode(&place.write("plain", "echo hi\n"), 0o644);
     set_mode(&place.write("format", [0u8, 1, 2, 3]), 0o755);
-    let line = |name: &str, rest: &str| format!("0 12 * * * @policy(deadline=1s) name={name} {rest}\n");
-    place.jobs(&[
-        line("missing", "command=/nonexistent/x"),
-        line("unfound", "command=no-such-program-here"),
-        line("plain", "command=HERE/plain"),
-        line("directory", "command=/usr"),
-        line("nowhere", "cwd=/nonexistent/d command=/bin/true"),
-        line("format", "command=HERE/format"),
-        format!("{AT_NOON} name=good NOTE\n"),
-    ].concat());
+    let line =
+        |name: &str, rest: &str| format!("0 12 * * * @policy(deadline=1s) name={name} {rest}\n");
+    place.jobs(
+        &[
+            line("missing", "command=/nonexistent/x"),
+            line("unfound", "command=no-such-program-here"),
+            line("plain", "command=HERE/plain"),
+            line("directory", "command=/usr"),
+            line("nowhere", "cwd=/nonexistent/d command=/bin/true"),
+            line("format", "command=HERE/format"),
+            format!("{AT_NOON} name=good NOTE\n"),
+        ]
+        .concat(),
+    );
     let daemon = place.start(-30.0, &[]);
     daemon.clock(-0.2);
     for job in ["missing", "unfound", "plain", "directory", "nowhere"] {
@@ -395,7 +413,12 @@ fn exe_10_13_fault_32_35_the_target_user_and_nothing_more() {
     }
     let env = place.read("open/env");
     assert!(env.contains("USER=nobody\n") && env.contains("LOGNAME=nobody\n"), "{env}");
-    assert!(env.contains("HOME=/nonexistent\n") || !env.contains(place.path().to_str().unwrap().trim_end()) || env.contains("HOME=/"), "{env}");
+    assert!(
+        env.contains("HOME=/nonexistent\n")
+            || !env.contains(place.path().to_str().unwrap().trim_end())
+            || env.contains("HOME=/"),
+        "{env}"
+    );
     assert!(names(&place.at("closed")).is_empty());
     assert!(place.record().is_empty());
 }
@@ -407,7 +430,12 @@ fn exe_11_fault_33_a_failed_drop_runs_nothing() {
     }
     // Root without the right to change its ids.
     let place = Place::with("0 12 * * * @policy(deadline=1s) name=a user=nobody NOTE\n");
-    let start = Start::new(&place, &[]).clock(-30.0).through(&["setpriv", "--bounding-set=-setuid,-setgid", "--inh-caps=-setuid,-setgid", "--"]);
+    let start = Start::new(&place, &[]).clock(-30.0).through(&[
+        "setpriv",
+        "--bounding-set=-setuid,-setgid",
+        "--inh-caps=-setuid,-setgid",
+        "--",
+    ]);
     let daemon = start.start();
     daemon.ready();
     daemon.clock(-0.2);

@@ -14,7 +14,8 @@ fn reload(daemon: &Daemon<'_>, nth: usize) {
 
 #[test]
 fn sch_01_02_jobs_start_in_the_order_of_their_chosen_times_and_never_before() {
-    let line = |name: &str| format!("0 12 * * * @win(after,4s) @policy(deadline=1h) name={name} NOTE\n");
+    let line =
+        |name: &str| format!("0 12 * * * @win(after,4s) @policy(deadline=1h) name={name} NOTE\n");
     let names = ["a", "b", "c", "d", "e", "f"];
     let place = Place::with(&names.map(line).concat());
     let daemon = place.start(-30.0, &[]);
@@ -332,7 +333,8 @@ fn sta_29_a_new_job_never_fires_for_the_past_but_is_not_forgotten_by_a_crash() {
 
 #[test]
 fn sta_22_err_12_an_unschedulable_period_is_recorded_with_its_reason() {
-    let place = Place::with("0 12 * * * @win(after,10s) @only(hours=3) @policy(deadline=1h) name=a NOTE\n");
+    let place =
+        Place::with("0 12 * * * @win(after,10s) @only(hours=3) @policy(deadline=1h) name=a NOTE\n");
     let daemon = place.start(-30.0, &[]);
     a_moment();
     assert!(daemon.all("outcome", "a").is_empty(), "recorded before its window");

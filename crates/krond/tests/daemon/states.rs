@@ -33,7 +33,11 @@ fn sta_02_03_04_05_07_to_11_25_35_38_the_state_file_is_as_documented() {
         "0 12 * * * @policy(deadline=1h) name=a shell=true env=PASS=hunter2 \
          command=\"while ! test -e HERE/go; do sleep 0.02; done; exit 4\"\n",
     );
-    let start = Start::new(&place, &[]).clock(-30.0).through(&["/bin/sh", "-c", "umask 0; exec \"$0\" \"$@\""]);
+    let start = Start::new(&place, &[]).clock(-30.0).through(&[
+        "/bin/sh",
+        "-c",
+        "umask 0; exec \"$0\" \"$@\"",
+    ]);
     let daemon = start.start();
     daemon.ready();
     daemon.clock(-0.2);
@@ -60,7 +64,12 @@ fn sta_02_03_04_05_07_to_11_25_35_38_the_state_file_is_as_documented() {
     assert_eq!(state["LastExitCode"], 4);
     assert_eq!(state["LastSeedHash"].as_str().unwrap().len(), 64);
     let entry = &state["History"][0];
-    for (key, value) in [("PeriodID", minute(0)), ("NominalTime", minute(0)), ("ChosenTime", minute(0)), ("Outcome", "executed".into())] {
+    for (key, value) in [
+        ("PeriodID", minute(0)),
+        ("NominalTime", minute(0)),
+        ("ChosenTime", minute(0)),
+        ("Outcome", "executed".into()),
+    ] {
         assert_eq!(entry[key], value, "{key}");
     }
     assert_eq!(entry["ExitCode"], 4);
@@ -115,9 +124,18 @@ fn sta_14_state_does_not_change_on_plans_reloads_and_questions() {
     daemon.clock(-0.2);
     daemon.ran("a", &minute(0));
     let read = || fs::read(place.state_file("a")).unwrap();
-    crate::support::wait_for("the exit in state", || place.state("a")["ActiveExecution"].is_null().then_some(()));
+    crate::support::wait_for("the exit in state", || {
+        place.state("a")["ActiveExecution"].is_null().then_some(())
+    });
     let before = read();
-    for args in [&["status"][..], &["jobs"], &["history", "a"], &["why", "a"], &["reload"], &["state", "show", "a"]] {
+    for args in [
+        &["status"][..],
+        &["jobs"],
+        &["history", "a"],
+        &["why", "a"],
+        &["reload"],
+        &["state", "show", "a"],
+    ] {
         place.ask(args).exits(0);
     }
     daemon.clock(30.0);
@@ -129,7 +147,9 @@ fn sta_14_state_does_not_change_on_plans_reloads_and_questions() {
 
 #[test]
 fn sta_30_31_fault_13_damaged_state_is_put_aside_and_nothing_runs_again() {
-    for damage in ["", "{\"Version\": \"1\", \"Ident", "\0\0\0\0", "not json", "[1, 2", "\u{feff}{}x"] {
+    for damage in
+        ["", "{\"Version\": \"1\", \"Ident", "\0\0\0\0", "not json", "[1, 2", "\u{feff}{}x"]
+    {
         let place = Place::with(NOON);
         let daemon = place.start(-30.0, &[]);
         daemon.clock(-0.2);
@@ -143,7 +163,10 @@ fn sta_30_31_fault_13_damaged_state_is_put_aside_and_nothing_runs_again() {
         daemon.stop();
         assert_eq!(place.runs("a"), [minute(0)], "{damage:?}");
         let file = place.state_file("a").file_name().unwrap().to_str().unwrap().to_string();
-        let aside: Vec<_> = names(&place.at("state")).into_iter().filter(|name| name.starts_with(&format!("{file}.corrupt."))).collect();
+        let aside: Vec<_> = names(&place.at("state"))
+            .into_iter()
+            .filter(|name| name.starts_with(&format!("{file}.corrupt.")))
+            .collect();
         assert_eq!(aside.len(), 1, "{damage:?}");
         assert_eq!(fs::read(place.at("state").join(&aside[0])).unwrap(), damage.as_bytes());
         // And it goes on.
@@ -161,8 +184,16 @@ fn sta_06_32_err_24_30_fault_14_incompatible_state_is_refused() {
         ("version 1 as a number", Box::new(|_| json!({"Version": 1}))),
         ("empty version", Box::new(|_| json!({"Version": ""}))),
         ("other identity", Box::new(|place| json!({"Identity": place.identity("b")}))),
-        ("period that is none", Box::new(|_| json!({"LastHandledPeriodID": "yesterday", "LastOutcome": "executed"}))),
-        ("outcome that is none", Box::new(|_| json!({"LastHandledPeriodID": minute(0), "LastOutcome": "done", "LastChosenTime": minute(0), "LastNominalTime": minute(0)}))),
+        (
+            "period that is none",
+            Box::new(|_| json!({"LastHandledPeriodID": "yesterday", "LastOutcome": "executed"})),
+        ),
+        (
+            "outcome that is none",
+            Box::new(
+                |_| json!({"LastHandledPeriodID": minute(0), "LastOutcome": "done", "LastChosenTime": minute(0), "LastNominalTime": minute(0)}),
+            ),
+        ),
     ];
     for (what, fields) in cases {
         let place = Place::with(NOON);
@@ -177,7 +208,14 @@ fn sta_06_32_err_24_30_fault_14_incompatible_state_is_refused() {
         assert!(!events.iter().any(|event| event.is("ready")));
         assert_eq!(fs::read(place.state_file("a")).unwrap(), before, "{what}");
     }
-    for missing in ["Version", "Identity", "LastHandledPeriodID", "LastOutcome", "LastChosenTime", "LastNominalTime"] {
+    for missing in [
+        "Version",
+        "Identity",
+        "LastHandledPeriodID",
+        "LastOutcome",
+        "LastChosenTime",
+        "LastNominalTime",
+    ] {
         let place = Place::with(NOON);
         place.plant("a", json!({}));
         let mut state = place.state("a");
@@ -241,7 +279,12 @@ fn fault_20_leftovers_of_a_crash_are_removed() {
     let daemon = place.start(10.0, &["--crash-at", "rename"]);
     daemon.clock(86400.0);
     daemon.end().exits(137);
-    let clutter = |place: &Place| names(&place.at("state")).into_iter().filter(|name| name.contains("tmp") || name.starts_with('.')).count();
+    let clutter = |place: &Place| {
+        names(&place.at("state"))
+            .into_iter()
+            .filter(|name| name.contains("tmp") || name.starts_with('.'))
+            .count()
+    };
     assert_eq!(clutter(&place), 1, "{:?}", names(&place.at("state")));
     let daemon = place.start(86405.0, &[]);
     daemon.ready();
@@ -300,7 +343,11 @@ fn fault_17_a_state_file_deleted_while_running_or_down_leads_to_no_second_run() 
     });
     a_moment();
     assert_eq!(place.runs("a"), [minute(0)], "{}", daemon.text());
-    assert!(daemon.events().iter().any(|event| ["error", "warn"].contains(&&event["level"])), "{}", daemon.text());
+    assert!(
+        daemon.events().iter().any(|event| ["error", "warn"].contains(&&event["level"])),
+        "{}",
+        daemon.text()
+    );
 }
 
 #[test]

@@ -381,8 +381,7 @@ impl<'a> Start<'a> {
     }
 }
 
-const AS_NOBODY: [&str; 5] =
-    ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+const AS_NOBODY: [&str; 5] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
 
 /// The program at a path that others can reach.
 pub fn nobodys_program(place: &Place) -> PathBuf {
