@@ -455,6 +455,16 @@ impl Daemon<'_> {
         }
     }
 
+    /// Waits until the log, whatever its format, is as asked.
+    #[track_caller]
+    pub fn wait_text(&self, what: &str, test: impl Fn(&str) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !test(&self.text()) {
+            assert!(Instant::now() < deadline, "no {what} in:\n{}", self.text());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Waits for a job that is due at the next minute of the machine's clock.
     #[track_caller]
     pub fn wait_real(&self, event: &str, job: &str) -> Event {
