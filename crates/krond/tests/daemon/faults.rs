@@ -177,14 +177,11 @@ fn fault_12_lif_14_a_storm_of_hup_loses_and_doubles_nothing() {
 
 #[test]
 fn fault_23_exe_04_28_perf_01_a_thousand_children_that_end_together() {
-    let lines: String = (0..1000)
-        .map(|n| {
-            format!(
-                "0 12 * * * @policy(deadline=1h) name=j{n} shell=true command=\"exit {}\"\n",
-                n % 7
-            )
-        })
-        .collect();
+    let line = |n: usize| {
+        let code = n % 7;
+        format!("0 12 * * * @policy(deadline=1h) name=j{n} shell=true command=\"exit {code}\"\n")
+    };
+    let lines = (0..1000).map(line).collect::<Vec<_>>().concat();
     let place = Place::with(&lines);
     let daemon = place.start(-30.0, &[]);
     let descriptors = || fs::read_dir(format!("/proc/{}/fd", daemon.pid())).unwrap().count();

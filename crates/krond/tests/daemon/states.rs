@@ -179,7 +179,8 @@ fn sta_30_31_fault_13_damaged_state_is_put_aside_and_nothing_runs_again() {
 
 #[test]
 fn sta_06_32_err_24_30_fault_14_incompatible_state_is_refused() {
-    let cases: [(&str, Box<dyn Fn(&Place) -> Value>); 6] = [
+    type Fields = Box<dyn Fn(&Place) -> Value>;
+    let cases: [(&str, Fields); 6] = [
         ("version 2", Box::new(|_| json!({"Version": "2"}))),
         ("version 1 as a number", Box::new(|_| json!({"Version": 1}))),
         ("empty version", Box::new(|_| json!({"Version": ""}))),

@@ -175,7 +175,7 @@ impl Place {
 
     pub fn state_file(&self, job: &str) -> PathBuf {
         let hash = Sha256::digest(self.identity(job));
-        let name: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = hash.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         self.at("state").join(name + ".json")
     }
 
