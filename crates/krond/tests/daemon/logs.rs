@@ -19,18 +19,18 @@ fn verify(path: &Path) -> u8 {
 fn mixed(place: &Place, args: &[&str]) -> String {
     let daemon = Start::new(place, args).clock(-50.0).start();
     let wait = |text: &str, job: &str, n: i64| {
-        crate::support::wait_for(&format!("{text} of {job} {n}"), || {
-            let log = daemon.text();
+        daemon.wait_text(&format!("{text} of {job} {n}"), |log| {
             let period = minute(n);
-            log.lines()
-                .any(|line| [text, job, &period].iter().all(|part| line.contains(part)))
-                .then_some(())
+            log.lines().any(|line| [text, job, &period].iter().all(|part| line.contains(part)))
         });
     };
     crate::support::wait_for("ready", || daemon.text().contains("ready").then_some(()));
     daemon.clock(-0.2);
     wait("executed", "long", 0);
     wait("missed", "gone", 0);
+    // Its window lies around the minute: one period at a time.
+    daemon.clock(15.0);
+    wait("exited", "fancy", 0);
     daemon.clock(59.8);
     wait("skipped", "long", 1);
     wait("missed", "gone", 1);

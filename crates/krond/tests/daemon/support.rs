@@ -175,7 +175,7 @@ impl Place {
 
     pub fn state_file(&self, job: &str) -> PathBuf {
         let hash = Sha256::digest(self.identity(job));
-        let name: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = hash.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         self.at("state").join(name + ".json")
     }
 
@@ -450,6 +450,16 @@ impl Daemon<'_> {
             if let Some(found) = self.events().into_iter().filter(|line| test(line)).nth(nth - 1) {
                 return found;
             }
+            assert!(Instant::now() < deadline, "no {what} in:\n{}", self.text());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits until the log, whatever its format, is as asked.
+    #[track_caller]
+    pub fn wait_text(&self, what: &str, test: impl Fn(&str) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !test(&self.text()) {
             assert!(Instant::now() < deadline, "no {what} in:\n{}", self.text());
             thread::sleep(Duration::from_millis(10));
         }
