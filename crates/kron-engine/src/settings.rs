@@ -47,6 +47,9 @@ pub(crate) fn backoff(failed: u32) -> Duration {
     FIRST_BACKOFF.saturating_mul(1 << doublings).min(LONGEST_BACKOFF)
 }
 
+/// Ends of runs that wait for starts to be recorded first.
+pub const ENDED: usize = 4096;
+
 /// How many jobs are named one by one when many have the same trouble.
 pub const NAMED_ONE_BY_ONE: usize = 10;
 

@@ -12,13 +12,14 @@
 //! What it does not do: decide when anything runs (`kron-core`), or read the
 //! format of a file (`kron-tab`).
 
-// Allowed in `slate` and `sibling` alone.
+// Allowed in `memory`, `slate` and `sibling` alone.
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod account;
 pub mod config;
 pub mod launch;
+pub mod memory;
 pub mod places;
 pub mod replace;
 pub mod sibling;

@@ -112,6 +112,11 @@ impl Deref for Limits {
 }
 
 impl Entry {
+    /// Forgets where its fields stand, which only messages about its file need.
+    pub fn forget_places(&mut self) {
+        self.places = Box::default();
+    }
+
     /// Where a field's value stands, if the field is given.
     #[must_use]
     pub fn place(&self, key: Key) -> Option<Span> {

@@ -158,7 +158,8 @@ impl Engine {
         }
         for key in mem::take(&mut self.leaving) {
             let Some(job) = self.job(key).filter(|job| job.is_retired) else { continue };
-            if job.runs().is_empty() && !job.is_dirty {
+            let is_recorded = job.busy.as_ref().is_none_or(|busy| busy.finished.is_empty());
+            if job.runs().is_empty() && !job.is_dirty && is_recorded {
                 self.jobs[key.0 as usize] = None;
                 self.free.push(key);
             } else {

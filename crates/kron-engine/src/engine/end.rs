@@ -1,6 +1,6 @@
 //! How runs end: by themselves, by their timeout, for another, with the daemon.
 
-use super::{After, Engine, Stopping};
+use super::{Engine, Stopping};
 use crate::event::{Effect, Exit, JobKey, Moment, RunId, Shutdown, Signal, StartFailure};
 use crate::job::Tracked;
 use crate::kept::Finished;
@@ -232,8 +232,7 @@ impl Engine {
         {
             last.exit_code = exit.code;
         }
-        self.mark_dirty(key);
-        self.pending.after.push(After::Log(line));
+        self.pending.ended.push((key, line));
         if self.stopping.is_some() {
             return;
         }
@@ -336,6 +335,7 @@ impl Engine {
     pub(super) fn stop_if_done(&mut self, effects: &mut Vec<Effect>) {
         let at_rest = self.in_flight.is_none()
             && self.pending.dirty.is_empty()
+            && self.pending.ended.is_empty()
             && self.pending.roster.is_empty();
         let Some(stopping) = &mut self.stopping else { return };
         // What cannot be ended is not waited for.

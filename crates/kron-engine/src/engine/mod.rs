@@ -22,7 +22,6 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
 use core::time::Duration;
-use kron_core::bounds::STALL;
 use kron_core::{
     Attention, Closure, Decision, Lapse, PeriodId, SeedHash, Situation, UtcInstant, Verdict, Zones,
     agenda, judge,
@@ -65,6 +64,9 @@ pub struct Engine {
 #[derive(Debug, Default)]
 struct Pending {
     dirty: Vec<JobKey>,
+    /// Jobs with a run that ended, and the line that tells of it. They are less
+    /// urgent than starts, and wait while there are any.
+    ended: Vec<(JobKey, Line)>,
     roster: Vec<RosterLine>,
     after: Vec<After>,
 }
@@ -174,6 +176,8 @@ impl Engine {
             }
             (_, Some(Jump::Forward(by))) if by > JUMP => {
                 effects.push(Effect::Log(report::forward(by)));
+                // Nobody watched what it jumped over, however little that is.
+                self.attention = Attention::begin(moment.now);
                 false
             }
             (Some(Lapse::Forward(late)), _) => {
@@ -182,7 +186,7 @@ impl Engine {
             }
             _ => false,
         };
-        let is_far = jump.and_then(Jump::forward).is_some_and(|by| by > STALL);
+        let is_far = jump.and_then(Jump::forward).is_some_and(|by| by > JUMP);
         if !(lapse.is_some() || is_back || is_far) {
             return None;
         }

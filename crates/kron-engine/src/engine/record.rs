@@ -6,6 +6,7 @@ use crate::event::{Effect, JobKey, Moment, RunId, Shutdown};
 use crate::kept::{Active, Finished, Kept, Last};
 use crate::report;
 use crate::run::{Alarm, Phase, Why};
+use crate::settings::ENDED;
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -80,7 +81,14 @@ impl Engine {
         if self.in_flight.is_some() {
             return;
         }
-        let Pending { dirty, roster, after } = mem::take(&mut self.pending);
+        if !self.is_starting() || self.pending.ended.len() >= ENDED {
+            for (key, line) in mem::take(&mut self.pending.ended) {
+                self.mark_dirty(key);
+                self.pending.after.push(After::Log(line));
+            }
+        }
+        let Pending { dirty, ended, roster, after } = mem::take(&mut self.pending);
+        self.pending.ended = ended;
         if dirty.is_empty() && roster.is_empty() {
             // Nothing to wait for: these lines are about nothing that is kept.
             debug_assert!(!after.iter().any(|after| matches!(after, After::Release(_))));
@@ -107,6 +115,12 @@ impl Engine {
         }
         self.in_flight = Some(after);
         effects.push(Effect::Commit(Box::new(batch)));
+    }
+
+    /// Whether starts are under way that are not recorded yet.
+    fn is_starting(&self) -> bool {
+        let is_release = |after: &After| matches!(after, After::Release(_));
+        self.preparing > 0 || !self.backlog.is_empty() || self.pending.after.iter().any(is_release)
     }
 
     /// Lines that wait for nothing.

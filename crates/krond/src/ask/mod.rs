@@ -32,15 +32,15 @@ fn socket(place: &Place) -> Result<PathBuf, Failure> {
 
 fn begin(place: &Place, request: &Request) -> Result<Conversation, Failure> {
     let socket = socket(place)?;
-    Conversation::begin(&socket, request).map_err(|error| explain(error, &socket))
+    Conversation::begin(&socket, request).map_err(|error| explain(&error, &socket))
 }
 
 fn ask(place: &Place, request: &Request, row: impl FnMut(Value)) -> Result<Value, Failure> {
     let socket = socket(place)?;
-    begin(place, request)?.finish(row).map_err(|error| explain(error, &socket))
+    begin(place, request)?.finish(row).map_err(|error| explain(&error, &socket))
 }
 
-fn explain(error: NoAnswer, socket: &std::path::Path) -> Failure {
+fn explain(error: &NoAnswer, socket: &std::path::Path) -> Failure {
     use std::io::ErrorKind::{ConnectionRefused, NotFound, PermissionDenied};
     match error {
         NoAnswer::NotRunning(error) => match error.kind() {
@@ -56,17 +56,17 @@ fn explain(error: NoAnswer, socket: &std::path::Path) -> Failure {
                     socket.display()
                 ),
             ),
-            _ => Failure::file(FATAL, socket, &error),
+            _ => Failure::file(FATAL, socket, error),
         },
         NoAnswer::Refused(refusal) => {
-            Failure::new(refusal.code, refusal.message.trim_end()).hint_if(refusal.hint)
+            Failure::new(refusal.code, refusal.message.trim_end()).hint_if(refusal.hint.clone())
         }
         NoAnswer::BrokenOff(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
             Failure::new(USER, "krond does not answer")
                 .hint("only root and the daemon's own user are heard")
         }
         NoAnswer::BrokenOff(error) => {
-            let why = plain(&error);
+            let why = plain(error);
             Failure::new(FATAL, format!("the conversation with krond broke off: {why}"))
         }
     }

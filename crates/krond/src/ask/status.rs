@@ -1,6 +1,6 @@
 //! `krond status`, `krond reload`, `krond stop`: the daemon as a whole.
 
-use super::{ask, begin, text};
+use super::{ask, begin, explain, socket, text};
 use crate::cli::{Ask, Stop};
 use crate::control::Request;
 use kron_core::{UtcInstant, UtcSecond};
@@ -85,7 +85,9 @@ pub fn stop(arguments: &Stop) -> Result<u8, Failure> {
     let place = &arguments.ask.place;
     let is_text = arguments.ask.format == Format::Text;
     let mut conversation = begin(place, &Request::Stop { how })?;
+    let mut is_heard = false;
     let answer = conversation.finish(|row| {
+        is_heard = true;
         let running = row["running"].as_u64().unwrap_or(0);
         let what = match text(&row, "stopping") {
             "wait" if running > 0 => format!("waiting for {running} running jobs\n"),
@@ -97,6 +99,11 @@ pub fn stop(arguments: &Stop) -> Result<u8, Failure> {
             terminal::print_error(&what);
         }
     });
+    if let Err(error) = answer.as_ref()
+        && !is_heard
+    {
+        return Err(explain(error, &socket(place)?));
+    }
     // Its last words may be lost on the way out; that it is gone is what matters.
     conversation.wait_for_the_end();
     if is_text {

@@ -28,6 +28,7 @@ use kron_core::UtcInstant;
 use kron_engine::Engine;
 use kron_engine::event::{Effect, Event, Moment, Shutdown};
 use kron_engine::line::{Level, Line};
+use kron_host::memory;
 use kron_term::terminal;
 use processes::Processes;
 use reading::{Reader, Reading};
@@ -313,6 +314,7 @@ impl Daemon {
             self.greet();
         }
         notify::tell(notify::READY);
+        memory::give_back();
     }
 
     /// Shows somebody who watches what there is.
@@ -416,6 +418,7 @@ impl Daemon {
                 if self.is_ready {
                     self.answer_reload(Ok(()));
                     self.read_again(moment);
+                    memory::give_back();
                 } else {
                     self.ready();
                 }

@@ -98,7 +98,8 @@ pub fn enrol(
     let mut lines: Vec<Line> = warnings.map(failure_line::warning).collect();
     let mut found = loaded.found.into_iter();
     let mut jobs = Vec::with_capacity(entries.len());
-    for entry in entries {
+    for mut entry in entries {
+        entry.forget_places();
         let found = if known.contains(entry.job.identity()) {
             Found::default()
         } else {
