@@ -28,7 +28,7 @@ pub mod error_type {
 }
 
 fn about(level: Level, event: &'static str, job: &Tracked) -> Line {
-    Line::new(level, event).with("identity", job.identity()).with("job", &job.entry.name)
+    Line::new(level, event).with("identity", job.identity()).with("job", job.entry.name())
 }
 
 fn period(line: Line, period: PeriodId, chosen: Option<UtcSecond>) -> Line {
@@ -41,7 +41,7 @@ fn period(line: Line, period: PeriodId, chosen: Option<UtcSecond>) -> Line {
 pub(crate) fn decision(job: &Tracked, decision: &Decision<'_>, zones: &Zones) -> Line {
     let mut line = Line::new(Level::Info, kron_core::EVENT);
     let record = Record::of(decision, zones);
-    line.fields.push(("job", Cow::Owned(job.entry.name.to_string())));
+    line.fields.push(("job", Cow::Owned(job.entry.name().to_string())));
     line.fields.extend(
         record.log_fields().into_iter().map(|(key, value)| (key, Cow::Owned(value.into_owned()))),
     );
@@ -206,7 +206,7 @@ pub(crate) fn idle(job: &Tracked, until: UtcInstant) -> Line {
         "message",
         format_args!(
             "its state says that periods up to then are handled, so the clock was wrong once or is wrong now; `krond state reset {}` forgets it",
-            job.entry.name
+            job.entry.name()
         ),
     )
 }

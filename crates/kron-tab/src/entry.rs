@@ -21,8 +21,6 @@ use kron_core::{Job, Span, Zones, quoted};
 pub struct Entry {
     /// The schedule, with the entry's identity.
     pub job: Job,
-    /// The name, unique in the file.
-    pub name: Box<str>,
     /// What to run.
     pub command: Command,
     /// What it is for.
@@ -45,11 +43,19 @@ pub struct Entry {
     pub stderr: Output,
     /// Limits of its processes.
     pub limits: Limits,
-    /// The whole entry in the file.
-    pub span: Span,
+    /// Where it stands in its file; nothing if that was forgotten.
+    places: Option<Box<Places>>,
+}
+
+/// Where an entry stands in its file.
+#[derive(Clone, Debug, PartialEq)]
+struct Places {
+    /// All of it.
+    entry: Span,
     /// Its schedule.
-    pub schedule_span: Span,
-    places: Box<[(Key, Span)]>,
+    schedule: Span,
+    /// The values of its fields.
+    fields: Box<[(Key, Span)]>,
 }
 
 /// What to run.
@@ -112,15 +118,35 @@ impl Deref for Limits {
 }
 
 impl Entry {
-    /// Forgets where its fields stand, which only messages about its file need.
-    pub fn forget_places(&mut self) {
-        self.places = Box::default();
+    /// The name, unique in the file: the end of its identity.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let identity = self.job.identity().as_str();
+        identity.rsplit_once(':').map_or(identity, |(_, name)| name)
+    }
+
+    /// The whole entry in its file.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.places.as_ref().map_or(Span::default(), |places| places.entry)
+    }
+
+    /// Its schedule in its file.
+    #[must_use]
+    pub fn schedule_span(&self) -> Span {
+        self.places.as_ref().map_or(Span::default(), |places| places.schedule)
     }
 
     /// Where a field's value stands, if the field is given.
     #[must_use]
     pub fn place(&self, key: Key) -> Option<Span> {
-        self.places.iter().find(|(known, _)| *known == key).map(|(_, span)| *span)
+        let places = self.places.as_ref()?;
+        places.fields.iter().find(|(known, _)| *known == key).map(|(_, span)| *span)
+    }
+
+    /// Forgets where it stands, which only messages about its file need.
+    pub fn forget_places(&mut self) {
+        self.places = None;
     }
 }
 
@@ -167,10 +193,11 @@ pub(crate) fn check(
     if problems.len() > before {
         return None;
     }
-    let places = raw.fields.iter().map(|field| (field.key, field.value_span)).collect();
+    let fields = raw.fields.iter().map(|field| (field.key, field.value_span)).collect();
+    let places = Places { entry: span, schedule: raw.schedule, fields };
+    named?;
     Some(Entry {
         job: job?,
-        name: named?.into(),
         command: command?,
         description,
         user,
@@ -182,9 +209,7 @@ pub(crate) fn check(
         stdout,
         stderr,
         limits: limits.into(),
-        span,
-        schedule_span: raw.schedule,
-        places,
+        places: Some(Box::new(places)),
     })
 }
 

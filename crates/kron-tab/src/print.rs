@@ -94,7 +94,7 @@ impl Entry {
             line.fields.extend(value.map(|value| (key, value)));
         };
         let text = |value: &Option<alloc::boxed::Box<str>>| value.as_deref().map(str::to_owned);
-        put(Key::Name, Some(self.name.to_string()));
+        put(Key::Name, Some(self.name().to_string()));
         put(Key::Description, text(&self.description));
         put(Key::User, text(&self.user));
         put(Key::Group, text(&self.group));

@@ -88,7 +88,7 @@ fn layout() {
     let tab =
         tab("\n   # comment \\\n\t\n0 0 * * * name=a command=x\n  1 0 * * *   name=b\tcommand=y");
     assert_eq!(tab.problems, []);
-    let names: Vec<_> = tab.entries.iter().map(|entry| &*entry.name).collect();
+    let names: Vec<_> = tab.entries.iter().map(|entry| entry.name()).collect();
     assert_eq!(names, ["a", "b"]);
     assert_eq!(read("/t.kron", b"", &mut Zones::bundled()), Tab::default());
 }
@@ -100,7 +100,7 @@ fn only_valid_entries() {
         "0 0 * * * name=a command=x\n1 0 * * * name=a command=y\n2 0 * * * name=b command=z\n";
     let tab = tab(text);
     assert_eq!(tab.problems.len(), 1);
-    let names: Vec<_> = tab.entries.iter().map(|e| (&*e.name, e.command.to_string())).collect();
+    let names: Vec<_> = tab.entries.iter().map(|e| (e.name(), e.command.to_string())).collect();
     assert_eq!(names, [("a", "x".to_string()), ("b", "z".to_string())]);
 }
 

@@ -176,7 +176,7 @@ impl Loader {
                 problems.push(problem);
             } else if entries.len() == ENTRIES {
                 problems.push(
-                    Problem::new("too-many-entries", entry.schedule_span, "too many entries")
+                    Problem::new("too-many-entries", entry.schedule_span(), "too many entries")
                         .senseless()
                         .expect(format!("at most {ENTRIES} entries in all files")),
                 );
@@ -230,7 +230,7 @@ fn account_problem(accounts: &mut Accounts, entry: &Entry) -> Option<Problem> {
         PlanError::UnknownGroup(_) => ("unknown-account", "`getent group` lists the groups"),
         PlanError::Database(_) => ("account-database", "see what `getent passwd` says"),
     };
-    let span = entry.place(key).unwrap_or(entry.schedule_span);
+    let span = entry.place(key).unwrap_or(entry.schedule_span());
     let mut problem = Problem::new(code, span, error.to_string()).hint(hint);
     problem.field = Some(key);
     Some(problem)
@@ -354,7 +354,7 @@ mod tests {
     }
 
     fn names(loaded: &Loaded) -> Vec<&str> {
-        loaded.entries.iter().map(|entry| &*entry.name).collect()
+        loaded.entries.iter().map(|entry| entry.name()).collect()
     }
 
     const GOOD: &str = "0 0 * * * name=good command=/bin/true\n";

@@ -115,8 +115,8 @@ fn locate(job: &str, target: &Target) -> Result<(PathBuf, String), Failure> {
     let files = jobs::load(&source, &mut Zones::bundled())?;
     let (_, entry) = jobs::find(&files, job)?;
     let identity = entry.job.identity().as_str();
-    let path = &identity[..identity.len() - entry.name.len() - 1];
-    Ok((path.into(), entry.name.to_string()))
+    let path = &identity[..identity.len() - entry.name().len() - 1];
+    Ok((path.into(), entry.name().to_string()))
 }
 
 fn key(word: &str) -> Result<Key, Failure> {
@@ -318,7 +318,7 @@ impl Draft {
         done: &str,
     ) -> Result<u8, Failure> {
         let now = clock::now();
-        let entry = tab.entries.iter().find(|entry| &*entry.name == name);
+        let entry = tab.entries.iter().find(|entry| entry.name() == name);
         if let Some(entry) = entry {
             let path = self.path.to_string_lossy();
             let page = Page::new(&path, text.as_bytes());

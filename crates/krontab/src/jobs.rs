@@ -83,7 +83,7 @@ pub fn find<'a>(files: &'a [Sheet], wanted: &str) -> Result<(&'a Sheet, &'a Entr
     let all = || files.iter().flat_map(|file| file.tab.entries.iter().map(move |e| (file, e)));
     let identity = |entry: &Entry| entry.job.identity().as_str() == wanted;
     let mut found: Vec<_> =
-        all().filter(|(_, entry)| &*entry.name == wanted || identity(entry)).collect();
+        all().filter(|(_, entry)| entry.name() == wanted || identity(entry)).collect();
     match (found.pop(), found.as_slice()) {
         (Some(one), []) => Ok(one),
         (Some(last), others) => {
@@ -93,7 +93,7 @@ pub fn find<'a>(files: &'a [Sheet], wanted: &str) -> Result<(&'a Sheet, &'a Entr
             Err(Failure::new(USER, message).hint(format!("name one of them:{}", list.concat())))
         }
         (None, _) => {
-            let near = nearest(wanted, all().map(|(_, entry)| &*entry.name));
+            let near = nearest(wanted, all().map(|(_, entry)| entry.name()));
             let hint = match (near, all().count()) {
                 (Some(near), _) => format!("did you mean `{near}`?"),
                 (None, 0) => "the configuration has no jobs".into(),
@@ -129,10 +129,10 @@ pub fn select(
     let files = load(&source.source, zones)?;
     if let Some(wanted) = wanted {
         let (_, entry) = find(&files, wanted)?;
-        return Ok(vec![Named { name: entry.name.to_string(), job: entry.job.clone() }]);
+        return Ok(vec![Named { name: entry.name().to_string(), job: entry.job.clone() }]);
     }
     let entries = files.into_iter().flat_map(|file| file.tab.entries);
-    Ok(entries.map(|entry| Named { name: entry.name.into(), job: entry.job }).collect())
+    Ok(entries.map(|entry| Named { name: entry.name().into(), job: entry.job }).collect())
 }
 
 /// A job from the command line alone.

@@ -35,7 +35,7 @@ pub fn list(arguments: &List) -> Result<u8, Failure> {
             next_run(&entry.job, now).map_or("-".into(), |at| moment::distance(now, at))
         };
         table.row(vec![
-            entry.name.to_string().into(),
+            entry.name().to_string().into(),
             Cell::styled(next, green),
             entry.job.schedule().to_string().into(),
             entry.command.to_string().into(),

@@ -14,7 +14,7 @@ pub fn show(arguments: &Show) -> Result<u8, Failure> {
     let mut zones = Zones::bundled();
     let files = jobs::load(&arguments.source, &mut zones)?;
     let (file, entry) = jobs::find(&files, &arguments.job)?;
-    let line = Lines::new(&file.bytes).position(entry.span.start).line;
+    let line = Lines::new(&file.bytes).position(entry.span().start).line;
     match arguments.format {
         Format::Json => {
             let mut value = entry_json(entry);
@@ -46,7 +46,7 @@ pub fn entry_json(entry: &Entry) -> Value {
     let policy = job.policy();
     let limits = &entry.limits;
     json!({
-        "job": entry.name,
+        "job": entry.name(),
         "identity": job.identity().as_str(),
         "description": entry.description,
         "schedule": job.schedule().to_string(),
@@ -94,7 +94,7 @@ fn clauses(job: &Job, only: bool) -> Option<String> {
 fn page(entry: &Entry, file: &str, line: usize, now: UtcSecond) -> String {
     let bold = Style::new().bold();
     let cyan = Style::new().fg_color(Some(AnsiColor::Cyan.into()));
-    let mut out = format!("{bold}{}{bold:#}  {file}:{line}\n\n", entry.name);
+    let mut out = format!("{bold}{}{bold:#}  {file}:{line}\n\n", entry.name());
     let mut put = |key: &str, value: String| {
         out += &format!("{cyan}{key:<13}{cyan:#} {value}\n");
     };

@@ -39,7 +39,7 @@ impl Engine {
     pub fn find(&self, word: &str) -> Vec<JobKey> {
         let is_meant = |key: &JobKey| {
             self.job(*key)
-                .is_some_and(|job| &*job.entry.name == word || job.identity().as_str() == word)
+                .is_some_and(|job| job.entry.name() == word || job.identity().as_str() == word)
         };
         self.index.iter().copied().filter(is_meant).collect()
     }
@@ -50,7 +50,7 @@ impl Engine {
         let job = self.job(key)?;
         let next = job.planned.map(|period| job.job().decide(period));
         Some(JobView {
-            job: job.entry.name.to_string(),
+            job: job.entry.name().to_string(),
             identity: job.identity().to_string(),
             schedule: job.job().schedule().to_string(),
             timezone: job.job().zone().name().to_string(),

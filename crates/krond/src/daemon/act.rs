@@ -26,9 +26,9 @@ impl Daemon {
             Output::File(path) => Target::File(path.render(entry.job.zone().local_time(chosen))),
         };
         let (stdout, stderr) = (target(&entry.stdout), target(&entry.stderr));
-        let tag = entry.name.to_string();
+        let tag = entry.name().to_string();
         let variables = [
-            ("KRON_JOB", entry.name.to_string()),
+            ("KRON_JOB", entry.name().to_string()),
             ("KRON_IDENTITY", entry.job.identity().to_string()),
             ("KRON_PERIOD_ID", period.to_string()),
             ("KRON_NOMINAL_TIME", period.nominal().to_string()),
@@ -191,7 +191,7 @@ impl Daemon {
         match self.engine.run(run) {
             Some((entry, period, chosen)) => line
                 .with("identity", entry.job.identity())
-                .with("job", &entry.name)
+                .with("job", entry.name())
                 .with("period_id", period)
                 .with("nominal_time", period.nominal())
                 .with("chosen_time", chosen),

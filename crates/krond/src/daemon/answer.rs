@@ -81,7 +81,7 @@ impl Daemon {
             [key] => Ok(key),
             [] => {
                 let names = self.engine.keys().iter().filter_map(|key| self.engine.entry(*key));
-                let near = kron_core::nearest(word, names.map(|entry| &*entry.name));
+                let near = kron_core::nearest(word, names.map(|entry| entry.name()));
                 let refusal = Refusal::new(USER, format!("there is no job `{word}`"));
                 Err(match near {
                     Some(name) => refusal.hint(format!("did you mean `{name}`?")),
@@ -149,7 +149,7 @@ impl Daemon {
         let history = self.finished(key)?;
         let rows: Vec<Value> = history.iter().map(finished_json).collect();
         Ok(json!({
-            "job": entry.name,
+            "job": entry.name(),
             "identity": entry.job.identity().to_string(),
             "timezone": entry.job.zone().name(),
             "history": rows,

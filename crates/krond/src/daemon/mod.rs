@@ -327,7 +327,7 @@ impl Daemon {
             .map(|(entry, next)| {
                 let identity = entry.job.identity().as_str();
                 greeting::Job {
-                    name: &entry.name,
+                    name: entry.name(),
                     file: identity.rsplit_once(':').map_or(identity, |(file, _)| file),
                     next: next.and_then(|period| entry.job.decide(period).chosen()),
                     zone: entry.job.zone(),

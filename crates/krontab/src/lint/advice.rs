@@ -49,13 +49,13 @@ impl Adviser {
     /// `own` says that only a daemon of this user would read the file.
     pub fn advise(&mut self, entry: &Entry, text: &str, own: bool, findings: &mut Vec<Finding>) {
         let job = &entry.job;
-        let place = |modifier: &str| modifier_span(text, entry.schedule_span, modifier);
+        let place = |modifier: &str| modifier_span(text, entry.schedule_span(), modifier);
         let gap = job.cron().least_gap();
         let overlap = overlap(job, gap, place("@win"));
         let overlap = overlap.or_else(|| self.overlap_at_a_change(job, place("@win")));
         findings.extend(overlap.map(Finding::warning));
         findings.extend(lost_by_restart(job, gap, place("@policy")).map(Finding::warning));
-        findings.extend(self.clock_changes(job, entry.schedule_span).map(Finding::warning));
+        findings.extend(self.clock_changes(job, entry.schedule_span()).map(Finding::warning));
         let constraint = if job.constraints().only().is_empty() { "@avoid" } else { "@only" };
         if let Some(outlook) = self.lookahead.look(job) {
             findings.extend(little_left(&outlook, place(constraint)).map(Finding::warning));

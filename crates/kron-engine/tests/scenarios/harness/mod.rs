@@ -455,7 +455,7 @@ impl World {
     fn prepare(&mut self, preparation: Preparation) {
         let Preparation { run, job, period, chosen } = preparation;
         let entry = self.engine().entry(job).expect("an entry");
-        let (identity, job) = (entry.job.identity().to_string(), entry.name.to_string());
+        let (identity, job) = (entry.job.identity().to_string(), entry.name().to_string());
         let policy = *entry.job.policy();
         self.laws.prepare(&identity, period, chosen.instant(), self.wall);
         if self.settings.preparing == PREPARING && policy.concurrency != Concurrency::Replace {
