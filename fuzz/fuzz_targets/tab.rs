@@ -29,11 +29,11 @@ fuzz_target!(|bytes: &[u8]| {
             assert_eq!(again.entries[0].line().to_string(), line);
             assert_eq!(again.entries[0].job, entry.job);
             assert_eq!(again.entries[0].command, entry.command);
-            let (found, range) = edit::find(text, &entry.name).expect("an entry is found");
+            let (found, range) = edit::find(text, entry.name()).expect("an entry is found");
             let replaced = edit::replace(text, range, &found);
             let same = read("/etc/krond.d/fuzz.kron", replaced.as_bytes(), zones);
             assert_eq!(same.entries.len(), tab.entries.len());
-            let kept = same.entries.iter().find(|other| other.name == entry.name);
+            let kept = same.entries.iter().find(|other| other.name() == entry.name());
             assert_eq!(kept.expect("still there").command, entry.command);
         }
     });

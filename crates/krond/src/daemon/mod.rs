@@ -106,6 +106,8 @@ pub struct Daemon {
     events: VecDeque<Event>,
     /// Whether it has been logged that the daemon is ready.
     is_ready: bool,
+    /// Whether a configuration was read since memory was given back.
+    is_wasteful: bool,
     /// What is wrong in the configuration, if it is used all the same.
     skipped: Option<String>,
     end: Option<End>,
@@ -154,6 +156,7 @@ impl Daemon {
             started_at,
             events: VecDeque::new(),
             is_ready: false,
+            is_wasteful: false,
             skipped: None,
             end: None,
         })
@@ -250,6 +253,14 @@ impl Daemon {
     /// Tells the engine everything that happened and does what follows, until
     /// nothing more follows.
     fn settle(&mut self, moment: Moment) {
+        self.tell_all(moment);
+        if std::mem::take(&mut self.is_wasteful) {
+            self.events.shrink_to_fit();
+            memory::give_back();
+        }
+    }
+
+    fn tell_all(&mut self, moment: Moment) {
         let mut effects = Vec::new();
         while let Some(event) = self.events.pop_front() {
             crash::point("panic");
@@ -314,7 +325,7 @@ impl Daemon {
             self.greet();
         }
         notify::tell(notify::READY);
-        memory::give_back();
+        self.is_wasteful = true;
     }
 
     /// Shows somebody who watches what there is.
@@ -418,7 +429,7 @@ impl Daemon {
                 if self.is_ready {
                     self.answer_reload(Ok(()));
                     self.read_again(moment);
-                    memory::give_back();
+                    self.is_wasteful = true;
                 } else {
                     self.ready();
                 }

@@ -22,7 +22,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Files being written at once.
-pub(super) const WRITERS: usize = 32;
+pub(super) const WRITERS: usize = 16;
 
 impl Store {
     /// Makes a batch durable; a job is at most once in it. When this returns,
