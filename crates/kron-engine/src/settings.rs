@@ -47,7 +47,10 @@ pub(crate) fn backoff(failed: u32) -> Duration {
     FIRST_BACKOFF.saturating_mul(1 << doublings).min(LONGEST_BACKOFF)
 }
 
-/// Ends of runs that wait for starts to be recorded first.
+/// Starts under way, from which number on ends of runs wait until they are
+/// recorded…
+pub const CROWD: usize = 16;
+/// …but no more ends than this.
 pub const ENDED: usize = 4096;
 
 /// How many jobs are named one by one when many have the same trouble.

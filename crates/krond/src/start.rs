@@ -150,7 +150,7 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
             .map_err(system("find the configuration"))?,
         keep_going: arguments.keep_going,
     };
-    let (entries, report) = sources.entries(&mut Zones::bundled()).map_err(|report| Failure {
+    let (entries, report) = sources.entries().map_err(|report| Failure {
         code: INVALID,
         lines: failure_line::configuration(&report)
             .into_iter()

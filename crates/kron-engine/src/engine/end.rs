@@ -1,6 +1,6 @@
 //! How runs end: by themselves, by their timeout, for another, with the daemon.
 
-use super::{Engine, Stopping};
+use super::{After, Engine, Stopping};
 use crate::event::{Effect, Exit, JobKey, Moment, RunId, Shutdown, Signal, StartFailure};
 use crate::job::Tracked;
 use crate::kept::Finished;
@@ -232,7 +232,12 @@ impl Engine {
         {
             last.exit_code = exit.code;
         }
-        self.pending.ended.push((key, line));
+        if self.is_crowded() {
+            self.pending.ended.push((key, line));
+        } else {
+            self.mark_dirty(key);
+            self.pending.after.push(After::Log(line));
+        }
         if self.stopping.is_some() {
             return;
         }

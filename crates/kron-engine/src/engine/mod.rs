@@ -65,7 +65,7 @@ pub struct Engine {
 struct Pending {
     dirty: Vec<JobKey>,
     /// Jobs with a run that ended, and the line that tells of it. They are less
-    /// urgent than starts, and wait while there are any.
+    /// urgent than starts, and wait while there are many.
     ended: Vec<(JobKey, Line)>,
     roster: Vec<RosterLine>,
     after: Vec<After>,

@@ -6,7 +6,7 @@ use crate::event::{Effect, JobKey, Moment, RunId, Shutdown};
 use crate::kept::{Active, Finished, Kept, Last};
 use crate::report;
 use crate::run::{Alarm, Phase, Why};
-use crate::settings::ENDED;
+use crate::settings::{CROWD, ENDED};
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -81,7 +81,7 @@ impl Engine {
         if self.in_flight.is_some() {
             return;
         }
-        if !self.is_starting() || self.pending.ended.len() >= ENDED {
+        if !self.is_crowded() || self.pending.ended.len() >= ENDED {
             for (key, line) in mem::take(&mut self.pending.ended) {
                 self.mark_dirty(key);
                 self.pending.after.push(After::Log(line));
@@ -117,10 +117,11 @@ impl Engine {
         effects.push(Effect::Commit(Box::new(batch)));
     }
 
-    /// Whether starts are under way that are not recorded yet.
-    fn is_starting(&self) -> bool {
-        let is_release = |after: &After| matches!(after, After::Release(_));
-        self.preparing > 0 || !self.backlog.is_empty() || self.pending.after.iter().any(is_release)
+    /// Whether so many starts are under way that ends should not delay them.
+    pub(super) fn is_crowded(&self) -> bool {
+        let is_release = |after: &&After| matches!(after, After::Release(_));
+        let at_gates = self.pending.after.iter().filter(is_release).count();
+        self.preparing + self.backlog.len() + at_gates >= CROWD
     }
 
     /// Lines that wait for nothing.

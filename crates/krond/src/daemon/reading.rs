@@ -56,15 +56,37 @@ pub struct Rejection {
 impl Sources {
     /// Reads all entries.
     ///
+    /// Reading leaves holes in memory between what is kept. It is done in a thread,
+    /// which has memory of its own, and what is kept is copied out of it.
+    ///
     /// # Errors
     /// With everything wrong; never if it is to keep going.
-    pub fn entries(&self, zones: &mut Zones) -> Result<(Vec<Entry>, Report), Report> {
-        let loaded = load::load(&self.paths, zones);
+    pub fn entries(&self) -> Result<(Vec<Entry>, Report), Report> {
+        let read = || load::load(&self.paths, &mut Zones::bundled());
+        let mut loaded =
+            thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, read) {
+                Ok(thread) => {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                }
+                Err(_) => read(),
+            });
+        loaded.entries = loaded.entries.iter().map(copied).collect();
         if self.keep_going || loaded.report.is_empty() {
             return Ok((loaded.entries, loaded.report));
         }
         Err(loaded.report)
     }
+}
+
+/// An entry that shares no memory with another, and does not know where it
+/// stands.
+fn copied(entry: &Entry) -> Entry {
+    let mut copy = entry.clone();
+    copy.forget_places();
+    if let Ok(identity) = Identity::new(entry.job.identity().as_str()) {
+        copy.job.set_identity(identity);
+    }
+    copy
 }
 
 /// What was found about the jobs of a configuration.
@@ -98,8 +120,7 @@ pub fn enrol(
     let mut lines: Vec<Line> = warnings.map(failure_line::warning).collect();
     let mut found = loaded.found.into_iter();
     let mut jobs = Vec::with_capacity(entries.len());
-    for mut entry in entries {
-        entry.forget_places();
+    for entry in entries {
         let found = if known.contains(entry.job.identity()) {
             Found::default()
         } else {
@@ -187,7 +208,7 @@ fn read(
     known: &BTreeSet<Identity>,
     now: UtcInstant,
 ) -> (Reading, Vec<Line>) {
-    let (entries, report) = match sources.entries(&mut Zones::bundled()) {
+    let (entries, report) = match sources.entries() {
         Ok(read) => read,
         Err(report) => {
             let count = report.count();

@@ -79,7 +79,6 @@ fn sch_05_12_14_err_28_a_forward_jump_catches_up_with_one_period() {
 
 /// Two chosen times less than a minute apart, as windows make them.
 #[test]
-#[ignore = "bug: a forward jump of less than a minute over two chosen times runs both"]
 fn sch_05_12_a_short_jump_catches_up_with_one_period_too() {
     let names: Vec<String> = (0..40).map(|n| format!("j{n}")).collect();
     let line = |name: &String| {
@@ -148,7 +147,6 @@ fn sch_06_07_err_28_fault_38_a_clock_set_back_repeats_nothing() {
 }
 
 #[test]
-#[ignore = "bug: after USR2 the time is taken before the shift is read; the jump shows at the next wake-up"]
 fn sch_06_one_usr2_is_noticed_at_once() {
     let place = Place::with(NOON);
     let daemon = place.start(-30.0, &[]);

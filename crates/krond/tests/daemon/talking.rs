@@ -78,7 +78,6 @@ fn obs_01_02_03_lif_06_status_jobs_history_and_why() {
 }
 
 #[test]
-#[ignore = "bug: `krond why --at DATE` is not the first period of that day, as it is for `krontab explain`"]
 fn why_at_a_date_means_the_first_period_of_that_day() {
     let place = Place::with("0 12 * * * name=a command=/bin/true\n");
     let daemon = place.start(-30.0, &[]);
@@ -189,7 +188,6 @@ fn others_are_refused_at_a_socket_that_is_open_to_them() {
 }
 
 #[test]
-#[ignore = "bug: `krond stop` of a user who is not heard says `krond has ended` and exits 0, as often as not"]
 fn a_refused_stop_does_not_claim_that_krond_has_ended() {
     if !need_root() || !need("setpriv") {
         return;
