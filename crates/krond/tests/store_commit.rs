@@ -106,6 +106,7 @@ fn operations_come_in_order() {
     assert_eq!(steps, expected);
 }
 
+/// ERR-02, too: whatever fails is told, at whichever operation.
 #[test]
 fn a_fault_anywhere_leaves_every_file_whole_and_is_final() {
     // STA-15, STA-17, ERR-17, fault 16: each errno at each operation.

@@ -207,6 +207,8 @@ fn is_under_way(world: &mut World, key: JobKey, period: PeriodId) -> bool {
     }
 }
 
+/// ERR-03, too: failed starts, crashes and lost batches are in the mix, and no
+/// period runs twice or is replayed.
 #[test]
 fn laws_hold_whatever_happens() {
     let one = std::env::var("KRON_SEED").ok().map(|seed| seed.parse().expect("a number"));

@@ -2,7 +2,7 @@
 
 use crate::harness::script::{act, check, play};
 
-/// ERR-14, ERR-15, ERR-22, ERR-23, ERR-29: transient failures are tried again, each
+/// ERR-04 (the second chosen stays the same), ERR-14, ERR-15, ERR-22, ERR-23, ERR-29: transient failures are tried again, each
 /// pause twice the one before, and the period runs as soon as it can.
 #[test]
 fn transient_failures_are_retried() {

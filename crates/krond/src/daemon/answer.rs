@@ -81,7 +81,7 @@ impl Daemon {
             [key] => Ok(key),
             [] => {
                 let names = self.engine.keys().iter().filter_map(|key| self.engine.entry(*key));
-                let near = kron_core::nearest(word, names.map(|entry| entry.name()));
+                let near = kron_core::nearest(word, names.map(kron_tab::Entry::name));
                 let refusal = Refusal::new(USER, format!("there is no job `{word}`"));
                 Err(match near {
                     Some(name) => refusal.hint(format!("did you mean `{name}`?")),

@@ -207,3 +207,35 @@ fn log_level_leaves_out_what_is_below() {
     let output = daemon.stop();
     assert!(output.events().iter().all(|event| &event["level"] == "error"), "{}", output.stderr);
 }
+
+/// Failures are in the log and nowhere else: no mail, no second run, no other
+/// process.
+#[test]
+fn obs_08_a_failure_is_a_line_and_nothing_else() {
+    let place = Place::with(
+        "0 12 * * * name=a shell=true command=\"echo a x >> HERE/record; echo out; exit 1\"\n",
+    );
+    let programs = place.at("bin");
+    std::fs::create_dir(&programs).unwrap();
+    for name in ["sendmail", "mail", "mailx", "wall"] {
+        let program = place.write(&format!("bin/{name}"), "#!/bin/sh\ntouch \"$0.called\"\n");
+        crate::support::set_mode(&program, 0o755);
+    }
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let start = crate::support::Start::new(&place, &[]).clock(-30.0).env("PATH", &path);
+    let daemon = start.env("MAILTO", "root").start();
+    daemon.ready();
+    daemon.clock(-0.2);
+    let exited = daemon.wait_of("exited", "a");
+    assert_eq!(&exited["exit_code"], "1");
+    let pid = daemon.pid();
+    let children = format!("/proc/{pid}/task/{pid}/children");
+    crate::support::wait_for("no child", || {
+        std::fs::read_to_string(&children).map_or(Some(()), |text| text.is_empty().then_some(()))
+    });
+    daemon.stop();
+    assert_eq!(place.runs("a").len(), 1);
+    let called =
+        crate::support::names(&programs).into_iter().filter(|name| name.ends_with("called"));
+    assert_eq!(called.count(), 0);
+}

@@ -5,6 +5,7 @@
 
 mod faults;
 mod lifecycle;
+mod load;
 mod logs;
 mod recovery;
 mod running;

@@ -249,3 +249,24 @@ fn lif_19_fault_36_39_killed_again_and_again_no_minute_runs_twice() {
         assert_eq!(runs.len(), count, "{:?}", place.record());
     }
 }
+
+/// A daemon that contradicts itself says so and ends; nothing has run, nothing is
+/// marked, and the next daemon runs it.
+#[test]
+fn err_09_10_sta_37_a_contradiction_ends_the_daemon_and_costs_no_run() {
+    let place = Place::with(
+        "0 12 * * * @policy(deadline=1h) name=a shell=true command=\"echo a $KRON_PERIOD_ID >> HERE/record\"\n",
+    );
+    place.start(-30.0, &[]).stop();
+    // The first event is the configuration, the second that noon has come.
+    let daemon = Start::new(&place, &["--crash-at", "panic:2"]).clock(-1.0).start();
+    let output = daemon.end().exits(4);
+    let error = output.events().into_iter().find(|e| e.is("error")).expect("an error");
+    assert_eq!(&error["error_type"], "SchedulingError");
+    assert_eq!(&error["level"], "error");
+    assert!(place.runs("a").is_empty() && state_of(&place).is_none());
+    let daemon = place.start(5.0, &[]);
+    daemon.ran("a", &minute(0));
+    daemon.stop();
+    assert_eq!(place.runs("a"), [minute(0)]);
+}

@@ -1,0 +1,85 @@
+//! Many entries: woken when something is due and at no other time, in memory that
+//! grows with them and no faster. How fast it is, `make bench-daemon` measures.
+
+use crate::support::{Place, minute};
+use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Entries that are not due for hours.
+fn entries(count: usize) -> String {
+    let mut text = String::new();
+    for n in 0..count {
+        text +=
+            &format!("{} {} * * * @win(after,30m) name=j{n} command=/bin/true\n", n % 60, n % 8);
+    }
+    text
+}
+
+/// How often any thread of a process went to sleep.
+fn sleeps(pid: i32) -> u64 {
+    let mut sum = 0;
+    for task in fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
+        let status = fs::read_to_string(task.unwrap().path().join("status")).unwrap();
+        let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap();
+        sum += line.split_whitespace().last().unwrap().parse::<u64>().unwrap();
+    }
+    sum
+}
+
+#[test]
+fn perf_04_sch_02_nothing_wakes_up_while_nothing_is_due() {
+    let place = Place::with(&entries(2000));
+    let daemon = place.start(0.0, &[]);
+    daemon.ready();
+    // What came with the start is over as soon as nothing changes.
+    let pid = daemon.pid().as_raw();
+    let mut before = sleeps(pid);
+    crate::support::wait_for("calm", || {
+        sleep(Duration::from_millis(200));
+        let now = sleeps(pid);
+        let is_calm = now == before;
+        before = now;
+        is_calm.then_some(())
+    });
+    sleep(Duration::from_secs(2));
+    assert_eq!(sleeps(pid), before);
+    daemon.stop();
+}
+
+#[test]
+fn perf_05_memory_grows_with_the_number_of_entries_and_no_faster() {
+    let resident = |count: usize| {
+        let place = Place::with(&entries(count));
+        let daemon = place.start(0.0, &[]);
+        crate::support::wait_for("all jobs", || {
+            let status = place.ask(&["status", "--format", "json"]);
+            (status.status == 0 && status.json()["jobs"] == count).then_some(())
+        });
+        let status = fs::read_to_string(format!("/proc/{}/status", daemon.pid())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("RssAnon")).unwrap();
+        let kib: f64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        daemon.stop();
+        kib
+    };
+    let (few, some, many) = (resident(1_000), resident(5_000), resident(25_000));
+    let (first, second) = ((some - few) / 4.0, (many - some) / 20.0);
+    assert!(second < 1.5 * first.max(1.0), "{first} KiB a thousand, then {second}");
+    assert!(many < 50_000.0, "{many} KiB");
+}
+
+#[test]
+fn perf_02_sch_01_a_job_among_thousands_is_not_a_second_late() {
+    let mut jobs = entries(5000);
+    jobs += "0 12 * * * name=a NOTE\n";
+    let place = Place::with(&jobs);
+    let daemon = place.start(-30.0, &[]);
+    daemon.ready();
+    daemon.clock(-0.2);
+    let started = daemon.wait_of("started", "a");
+    assert_eq!(&started["period_id"], minute(0));
+    // Without a deadline it would not have been started a second late.
+    let late: f64 = started["late"].trim_end_matches("ms").parse().unwrap();
+    assert!(late < 1000.0, "{}", started.line);
+    daemon.stop();
+}
