@@ -174,6 +174,7 @@ fn standing(place: &Place, table: &mut Table, alone: bool) -> io::Result<()> {
 
 /// How late jobs start.
 fn starting(place: &Place, table: &mut Table) -> io::Result<()> {
+    type Which = fn(&Herd) -> f64;
     let peers = table.peers.clone();
     let mut late: Vec<Vec<f64>> = vec![Vec::new(); peers.len() + 1];
     let mut herds: Vec<Vec<Herd>> = vec![Vec::new(); peers.len() + 1];
@@ -225,7 +226,6 @@ fn starting(place: &Place, table: &mut Table) -> io::Result<()> {
     table.add("one job, late, p99", "10 ms", part(0.99));
     table.add("one job, late, worst", "", part(1.0));
     let herds: Vec<Herd> = herds.into_iter().filter_map(Herd::median).collect();
-    type Which = fn(&Herd) -> f64;
     let parts: [(&str, &'static str, Which); 4] = [
         ("first", "", |herd| herd.first),
         ("p50", "", |herd| herd.half),

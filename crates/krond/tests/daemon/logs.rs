@@ -222,7 +222,7 @@ fn obs_08_a_failure_is_a_line_and_nothing_else() {
         crate::support::set_mode(&program, 0o755);
     }
     let path = format!("{}:/usr/bin:/bin", programs.display());
-    let start = crate::support::Start::new(&place, &[]).clock(-30.0).env("PATH", &path);
+    let start = Start::new(&place, &[]).clock(-30.0).env("PATH", &path);
     let daemon = start.env("MAILTO", "root").start();
     daemon.ready();
     daemon.clock(-0.2);
