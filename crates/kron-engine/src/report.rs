@@ -181,14 +181,14 @@ pub(crate) fn adopting(job: &Tracked, run: &Run, process: &Process) -> Line {
 pub(crate) fn backward(by: Duration) -> Line {
     Line::new(Level::Warn, "clock_jump")
         .with("direction", "backward")
-        .with("by", Pretty(by))
+        .with("by", rounded(by))
         .with("message", "the clock was set back; what was handled stays handled")
 }
 
 /// A wake-up came late though the clock was not set.
 pub(crate) fn stalled(late: Duration) -> Line {
     Line::new(Level::Warn, "stalled")
-        .with("by", Pretty(late))
+        .with("by", rounded(late))
         .with("message", "the daemon was stopped or could not run")
 }
 
@@ -196,7 +196,7 @@ pub(crate) fn stalled(late: Duration) -> Line {
 pub(crate) fn forward(by: Duration) -> Line {
     Line::new(Level::Info, "clock_jump")
         .with("direction", "forward")
-        .with("by", Pretty(by))
+        .with("by", rounded(by))
         .with("message", "the clock was set forward, or the machine was asleep")
 }
 
@@ -242,6 +242,11 @@ pub(crate) fn left(running: usize, why: &'static str) -> Line {
         .with("shutdown", Shutdown::Detach.as_str())
         .with("running", running)
         .with("message", why)
+}
+
+/// A length to the millisecond.
+fn rounded(length: Duration) -> Pretty {
+    Pretty(Duration::from_millis(u64::try_from(length.as_millis()).unwrap_or(u64::MAX)))
 }
 
 /// A length in milliseconds, to the microsecond: `1.234ms`.

@@ -18,6 +18,8 @@ pub struct JobView {
     pub schedule: String,
     /// Its zone.
     pub timezone: String,
+    /// Whether it is configured; if not, it is listed because it still runs.
+    pub configured: bool,
     /// Whether it is suspended.
     pub suspended: bool,
     /// The period that comes next.

@@ -101,7 +101,11 @@ fn default_directory(known: Option<PathBuf>, system: bool) -> Result<PathBuf, Pa
     if directory.exists() {
         return Ok(directory);
     }
-    let hint = || "create it, or name files or directories: `krond start PATH…`".into();
+    let hint = || {
+        "add a job: `krontab add NAME 'SCHEDULE' -- COMMAND`, or name files or directories: \
+         `krond start PATH…`"
+            .into()
+    };
     if system {
         return Err(Part::Nowhere {
             path: printable(&directory),

@@ -184,8 +184,13 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
         let error = io::Error::new(error.kind(), format!("{}: {error}", socket.display()));
         Failure::system("open the control socket", &error)
     })?;
-    let scrapes = arguments.metrics.map(TcpListener::bind).transpose();
-    let scrapes = scrapes.map_err(system("serve metrics"))?;
+    let scrapes = arguments.metrics.map(|address| {
+        TcpListener::bind(address).map_err(|error| {
+            let error = io::Error::new(error.kind(), format!("{address}: {error}"));
+            Failure::system("serve metrics", &error)
+        })
+    });
+    let scrapes = scrapes.transpose()?;
     let launcher =
         Launcher::new(exec::Options::default()).map_err(system("make threads to start jobs"))?;
     if let Some(path) = &arguments.pid_file {

@@ -26,6 +26,10 @@ impl Engine {
         let (mut added, mut changed, mut removed) = (0, 0, 0);
         let is_reload = mem::replace(&mut self.is_configured, true);
         let mut known = self.keys_by_identity();
+        if self.jobs.is_empty() {
+            // Growing step by step would leave room for as many again.
+            self.jobs.reserve_exact(jobs.len());
+        }
         let mut index = Vec::with_capacity(jobs.len());
         let mut visits = Vec::new();
         for Enrolment { entry, found, alive } in jobs {

@@ -21,6 +21,14 @@ impl Engine {
         &self.index
     }
 
+    /// The job at a place of the list of all: those configured, and behind them
+    /// those that are not any more and still run.
+    #[must_use]
+    pub fn key_at(&self, place: usize) -> Option<JobKey> {
+        let behind = place.checked_sub(self.index.len());
+        self.index.get(place).or_else(|| self.leaving.get(behind?)).copied()
+    }
+
     /// The entry of a job.
     #[must_use]
     pub fn entry(&self, key: JobKey) -> Option<&Entry> {
@@ -41,7 +49,7 @@ impl Engine {
             self.job(*key)
                 .is_some_and(|job| job.entry.name() == word || job.identity().as_str() == word)
         };
-        self.index.iter().copied().filter(is_meant).collect()
+        self.index.iter().chain(&self.leaving).copied().filter(is_meant).collect()
     }
 
     /// Everything about a job but its history.
@@ -54,6 +62,7 @@ impl Engine {
             identity: job.identity().to_string(),
             schedule: job.job().schedule().to_string(),
             timezone: job.job().zone().name().to_string(),
+            configured: !job.is_retired,
             suspended: job.job().policy().suspend,
             next: next.map(|next| NextView {
                 period_id: next.period().to_string(),
@@ -95,12 +104,14 @@ impl Engine {
         }
         let last = job.last.as_deref().filter(|last| last.period == period).map(last_view);
         let exists = job.job().prev_period(period.nominal()) == Some(period);
-        Some(if last.is_some() || (job.ledger.is_marked(period) && exists) {
+        Some(if last.is_some() {
             Standing::Closed { last }
         } else if !exists {
             Standing::NoSuchPeriod
-        } else if job.ledger.is_closed(&decision) {
+        } else if decision.due() < job.ledger.not_before() {
             Standing::BeforeFirst { not_before: job.ledger.not_before().to_string() }
+        } else if job.ledger.is_closed(&decision) {
+            Standing::Closed { last: None }
         } else if job.job().policy().suspend {
             Standing::Suspended
         } else {
@@ -134,6 +145,14 @@ impl Engine {
     pub fn around_now(&self, key: JobKey) -> (Option<PeriodId>, Option<PeriodId>) {
         let Some(job) = self.job(key) else { return (None, None) };
         (job.last.as_ref().map(|last| last.period), job.planned)
+    }
+
+    /// Periods of a job that are due and have not ended: running, or kept from it.
+    #[must_use]
+    pub fn open_periods(&self, key: JobKey) -> Vec<PeriodId> {
+        let Some(job) = self.job(key) else { return Vec::new() };
+        let running = job.runs().iter().filter_map(|run| self.runs.get(run)).map(|run| run.period);
+        running.chain(job.blocked().iter().map(|blocked| blocked.period)).collect()
     }
 
     /// What happened since the start.

@@ -28,7 +28,7 @@ impl Engine {
         if let Some(most) = self.settings.max_running
             && self.runs.len() >= most
         {
-            let obstacle = format!("{most} jobs were running, the most allowed at once");
+            let obstacle = format!("as many jobs were running as may at once ({most})");
             self.block(key, period, &obstacle, None, moment.now);
             let blocked = self.job_mut(key).and_then(|job| job.busy().blocked.last_mut());
             if let Some(blocked) = blocked {

@@ -195,7 +195,7 @@ fn most_running_at_once() {
         10:02:00 end",
         "10:00:00 prepare a 10:00
         10:00:00 release a 10:00
-        10:00:05.000000001 outcome c 10:00 missed: 1 jobs were running, the most allowed at once
+        10:00:05.000000001 outcome c 10:00 missed: as many jobs were running as may at once (1)
         10:00:10 prepare b 10:00
         10:00:10 exited a 10:00 0
         10:00:10 release b 10:00

@@ -63,6 +63,8 @@ pub(super) fn outcome(row: &Value) -> Cell {
 }
 
 fn ran(row: &Value) -> Option<String> {
+    // When nobody saw the end, it was some time before it was noticed.
+    row["exitCode"].as_i64()?;
     let started: UtcInstant = text(row, "startedAt").parse().ok()?;
     let ended: UtcInstant = text(row, "completedAt").parse().ok()?;
     let ran = ended.since(started)?;

@@ -63,6 +63,7 @@ fn next(job: &JobView, now: UtcSecond) -> (String, Cell) {
         return ("-".into(), Cell::styled(format!("idle until {until}"), warn));
     }
     match &job.next {
+        _ if !job.configured => ("-".into(), Cell::styled("no longer configured", dim)),
         None if job.suspended => ("-".into(), Cell::styled("suspended", dim)),
         None => ("-".into(), "".into()),
         Some(next) => match next.chosen_time.as_deref().map(|at| (at, at.parse::<UtcSecond>())) {

@@ -56,7 +56,7 @@ pub fn status(arguments: &Ask) -> Result<u8, Failure> {
 pub fn reload(arguments: &Ask) -> Result<u8, Failure> {
     let answer = match ask(&arguments.place, &Request::Reload, drop) {
         // What is wrong is said as `krontab lint` says it.
-        Err(failure) if failure.message().contains('\n') => {
+        Err(failure) if failure.message().starts_with("error[") => {
             terminal::print_error(&format!("{}\n\n", failure.message()));
             let why = failure.advice().unwrap_or_default();
             return Err(Failure::new(failure.code, format!("nothing was changed: {why}")));
@@ -90,9 +90,9 @@ pub fn stop(arguments: &Stop) -> Result<u8, Failure> {
         is_heard = true;
         let running = row["running"].as_u64().unwrap_or(0);
         let what = match text(&row, "stopping") {
-            "wait" if running > 0 => format!("waiting for {running} running jobs\n"),
-            "terminate" if running > 0 => format!("ending {running} running jobs\n"),
-            "detach" if running > 0 => format!("leaving {running} jobs running\n"),
+            "wait" if running > 0 => format!("waiting for {}\n", jobs(running)),
+            "terminate" if running > 0 => format!("ending {}\n", jobs(running)),
+            "detach" if running > 0 => format!("leaving {}\n", jobs(running)),
             _ => return,
         };
         if is_text {
@@ -112,4 +112,8 @@ pub fn stop(arguments: &Stop) -> Result<u8, Failure> {
         terminal::print_json(&answer.unwrap_or_else(|_| json!({ "stopped": true })));
     }
     Ok(0)
+}
+
+fn jobs(running: u64) -> String {
+    format!("{running} running job{}", if running == 1 { "" } else { "s" })
 }

@@ -9,7 +9,7 @@ use kron_engine::kept::Finished;
 use kron_term::failure::{FATAL, INVALID, USER};
 use kron_term::moment;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Questions that are not answered yet.
 #[derive(Debug, Default)]
@@ -47,6 +47,9 @@ impl Daemon {
             Request::History { job } => self.find(&job).and_then(|key| self.history(key)),
             Request::Why { job, at } => {
                 self.find(&job).and_then(|key| self.why(key, at.as_deref(), moment))
+            }
+            Request::Reload if self.engine.is_stopping() => {
+                Err(Refusal::new(USER, "krond is on its way out"))
             }
             Request::Reload => {
                 self.conversations.reload.push(id);
@@ -128,9 +131,9 @@ impl Daemon {
     /// Gives a client more jobs, as many as it takes for now.
     fn more_jobs(&mut self, id: u32, moment: Moment) {
         let Some(mut place) = self.conversations.jobs.remove(&id) else { return };
-        while let Some(key) = self.engine.keys().get(place) {
+        while let Some(key) = self.engine.key_at(place) {
             place += 1;
-            let view = self.engine.view(*key, moment.now);
+            let view = self.engine.view(key, moment.now);
             let Some(Ok(row)) = view.map(serde_json::to_value) else { continue };
             match self.server.reply(id, &Reply::Row(row), &self.poll) {
                 Appetite::More => {}
@@ -185,7 +188,9 @@ impl Daemon {
             }
             None => {
                 let (last, next) = self.engine.around_now(key);
-                last.into_iter().chain(next).collect()
+                let open = self.engine.open_periods(key);
+                let periods: BTreeSet<_> = last.into_iter().chain(open).chain(next).collect();
+                periods.into_iter().collect()
             }
         };
         let history = self.finished(key)?;

@@ -233,6 +233,8 @@ impl Daemon {
 
     fn signal(&mut self, asked: Asked, moment: Moment) {
         match asked {
+            // Whoever closes the terminal it runs in does not ask for a reload.
+            Asked::Reload if self.log.is_hung_up() => self.signal(Asked::Stop, moment),
             Asked::Stop => {
                 notify::tell(notify::STOPPING);
                 // Whoever asks twice does not want to wait.

@@ -57,6 +57,11 @@ pub(super) fn spawn(
     let (mut ours, theirs) = UnixStream::pair()?;
     let to_syslog = order.stdout == Target::Syslog || order.stderr == Target::Syslog;
     let journal = to_syslog && options.journal.exists();
+    if to_syslog && !journal && !options.syslog.exists() {
+        let (journal, syslog) = (options.journal.display(), options.syslog.display());
+        let message = format!("there is no system log: neither `{journal}` nor `{syslog}`");
+        return Err(Refusal::Spawn(io::Error::new(io::ErrorKind::NotFound, message)));
+    }
     let sink = |target: Target| match target {
         Target::Discard => Sink::Discard,
         Target::File(path) => Sink::File(path.into()),

@@ -143,6 +143,15 @@ impl Logger {
 }
 
 impl Logger {
+    /// Whether it is watched on a terminal that is gone.
+    pub fn is_hung_up(&self) -> bool {
+        let mut fds = [PollFd::new(&self.out.0, PollFlags::OUT)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let is_gone = poll(&mut fds, Some(&at_once)).is_ok()
+            && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR);
+        is_gone && matches!(self.form, Form::Human { .. })
+    }
+
     /// Writes what was added, and waits a little for a reader that is slow: there
     /// will be no next time.
     pub fn finish(&mut self) {
