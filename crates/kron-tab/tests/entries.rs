@@ -88,7 +88,7 @@ fn layout() {
     let tab =
         tab("\n   # comment \\\n\t\n0 0 * * * name=a command=x\n  1 0 * * *   name=b\tcommand=y");
     assert_eq!(tab.problems, []);
-    let names: Vec<_> = tab.entries.iter().map(|entry| entry.name()).collect();
+    let names: Vec<_> = tab.entries.iter().map(Entry::name).collect();
     assert_eq!(names, ["a", "b"]);
     assert_eq!(read("/t.kron", b"", &mut Zones::bundled()), Tab::default());
 }

@@ -117,7 +117,8 @@ impl Alarms {
         self.uptime.as_fd()
     }
 
-    /// Sets both alarms, or takes them back.
+    /// Sets both alarms, or takes them back. `true` if the clock was set since the
+    /// last look: the time is to be looked at.
     ///
     /// # Errors
     /// When the system refuses.
@@ -126,14 +127,15 @@ impl Alarms {
         clock: &Clock,
         wall: Option<UtcInstant>,
         uptime: Option<Duration>,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
+        let mut was_set = false;
         if self.set.0 != wall {
             let at = wall.map(|at| clock.to_machine(at));
             let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
             match timerfd_settime(&self.wall, flags, &once(at)) {
-                // The clock was set since the last look; the alarm is set all the same,
-                // and goes off at once.
-                Ok(_) | Err(Errno::CANCELED) => {}
+                Ok(_) => {}
+                // The alarm is set all the same.
+                Err(Errno::CANCELED) => was_set = true,
                 Err(error) => return Err(error.into()),
             }
         }
@@ -145,7 +147,7 @@ impl Alarms {
             timerfd_settime(&self.uptime, TimerfdTimerFlags::ABSTIME, &once(at))?;
         }
         self.set = (wall, uptime);
-        Ok(())
+        Ok(was_set)
     }
 
     /// Takes note that an alarm went off.

@@ -19,14 +19,15 @@ use kron_engine::Engine;
 use kron_engine::commit::{Batch, RosterLine};
 use kron_engine::event::Event;
 use kron_engine::line::{Level, Line};
-use kron_engine::settings::Settings;
-use kron_host::{places, replace};
+use kron_engine::settings::{PREPARING, Settings};
+use kron_host::places;
 use kron_term::failure::{FATAL, INVALID, STATE, USER};
 use kron_term::terminal;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -194,15 +195,15 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     let launcher =
         Launcher::new(exec::Options::default()).map_err(system("make threads to start jobs"))?;
     if let Some(path) = &arguments.pid_file {
-        let path = places::clean(path).map_err(system("write the PID file"))?;
-        replace::replace(&path, format!("{}\n", std::process::id()).as_bytes())
-            .map_err(system("write the PID file"))?;
+        write_pid(path).map_err(system("write the PID file"))?;
     }
+    let room = room();
+    let most = arguments.max_running.map_or(usize::MAX, |most| most as usize);
     let settings = Settings {
         grace: arguments.grace,
-        max_running: arguments.max_running.map(|most| most as usize),
+        max_running: Some(most.min(room)),
         shutdown_limit: arguments.shutdown_limit,
-        ..Settings::default()
+        preparing: PREPARING.min(room),
     };
     Ok(Prepared {
         engine: Engine::new(settings, Zones::bundled(), clock.moment()),
@@ -252,6 +253,26 @@ fn refused(error: &store::StoreError) -> Failure {
 
 fn clean<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> io::Result<Vec<PathBuf>> {
     paths.map(|path| places::clean(Path::new(path))).collect()
+}
+
+/// How many runs there are descriptors for, when those are left out that the
+/// daemon needs for itself: to record what it did, and to answer.
+fn room() -> usize {
+    const RESERVED: u64 = 160;
+    const FOR_A_RUN: u64 = 3;
+    let limit = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
+    usize::try_from(limit.saturating_sub(RESERVED) / FOR_A_RUN).unwrap_or(usize::MAX).max(1)
+}
+
+/// Writes our number to a file of our own, whatever was there before.
+fn write_pid(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file =
+        std::fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(path)?;
+    file.write_all(format!("{}\n", std::process::id()).as_bytes())
 }
 
 /// Allows this process as many descriptors as it may have: each job under way

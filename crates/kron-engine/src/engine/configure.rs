@@ -157,7 +157,9 @@ impl Engine {
     /// durable. Before that, the store would not know them as they are if they came
     /// back.
     pub(super) fn let_go(&mut self) {
-        if !self.pending.roster.is_empty() {
+        // Whoever reads a configuration was told which jobs are known here, and does
+        // not look up what is kept of them.
+        if self.is_reading || !self.pending.roster.is_empty() {
             return;
         }
         for key in mem::take(&mut self.leaving) {

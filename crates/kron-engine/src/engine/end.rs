@@ -83,6 +83,9 @@ impl Engine {
             effects.push(Effect::Log(report::killing(job, run, begun.process.pid)));
         }
         effects.push(Effect::Signal(id, Signal::Kill));
+        if matches!(run.phase, Phase::Leaderless(..)) {
+            effects.push(Effect::WatchGroup(id));
+        }
         self.alarms.push(Reverse((moment.uptime + UNKILLABLE, id, Alarm::Undead)));
     }
 

@@ -57,6 +57,8 @@ pub struct Engine {
     stopping: Option<Stopping>,
     /// Whether there has been a configuration.
     is_configured: bool,
+    /// Whether one is being read.
+    is_reading: bool,
     tally: Tally,
 }
 
@@ -113,6 +115,7 @@ impl Engine {
             in_flight: None,
             stopping: None,
             is_configured: false,
+            is_reading: false,
             tally: Tally::default(),
         }
     }
@@ -139,6 +142,15 @@ impl Engine {
         }
         self.begin_commit(effects);
         self.stop_if_done(effects);
+    }
+
+    /// To be told when a configuration begins to be read, and when that is over:
+    /// what is known in between stays known.
+    pub fn set_reading(&mut self, is_reading: bool) {
+        self.is_reading = is_reading;
+        if self.in_flight.is_none() {
+            self.let_go();
+        }
     }
 
     /// When to send the next [`Event::Tick`]: at a time of the clock, and at an

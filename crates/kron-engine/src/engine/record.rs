@@ -121,7 +121,7 @@ impl Engine {
     pub(super) fn is_crowded(&self) -> bool {
         let is_release = |after: &&After| matches!(after, After::Release(_));
         let at_gates = self.pending.after.iter().filter(is_release).count();
-        self.preparing + self.backlog.len() + at_gates >= CROWD
+        self.backlog.len() + at_gates >= CROWD
     }
 
     /// Lines that wait for nothing.

@@ -26,7 +26,13 @@ impl Engine {
     #[must_use]
     pub fn key_at(&self, place: usize) -> Option<JobKey> {
         let behind = place.checked_sub(self.index.len());
-        self.index.get(place).or_else(|| self.leaving.get(behind?)).copied()
+        self.index.get(place).copied().or_else(|| self.lingering().nth(behind?))
+    }
+
+    /// Jobs that are no longer configured and still run.
+    fn lingering(&self) -> impl Iterator<Item = JobKey> {
+        let runs = |key: &JobKey| self.job(*key).is_some_and(|job| !job.runs().is_empty());
+        self.leaving.iter().copied().filter(runs)
     }
 
     /// The entry of a job.
@@ -49,7 +55,7 @@ impl Engine {
             self.job(*key)
                 .is_some_and(|job| job.entry.name() == word || job.identity().as_str() == word)
         };
-        self.index.iter().chain(&self.leaving).copied().filter(is_meant).collect()
+        self.index.iter().copied().chain(self.lingering()).filter(is_meant).collect()
     }
 
     /// Everything about a job but its history.

@@ -27,6 +27,7 @@ pub struct Server {
     path: PathBuf,
     clients: BTreeMap<u32, Client>,
     next: u32,
+    is_deaf: bool,
 }
 
 /// Somebody who talks.
@@ -104,7 +105,7 @@ impl Server {
         let listener = UnixListener::bind(short)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, path: path.into(), clients: BTreeMap::new(), next: 1 })
+        Ok(Self { listener, path: path.into(), clients: BTreeMap::new(), next: 1, is_deaf: false })
     }
 
     /// Where it is.
@@ -120,9 +121,20 @@ impl Server {
         poll.add(&self.listener, Source::Control, Interest::Read)
     }
 
-    /// Lets in everybody who may come in.
+    /// Lets in everybody who may come in. If that fails, nobody is listened to
+    /// until [`Server::listen_again`]: it would fail again at once.
     pub fn accept(&mut self, poll: &Poll) {
-        while let Ok((stream, _)) = self.listener.accept() {
+        loop {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => {
+                    poll.remove(&self.listener);
+                    self.is_deaf = true;
+                    return;
+                }
+            };
             if stream.set_nonblocking(true).is_err() || !may_talk(&stream) {
                 continue;
             }
@@ -145,6 +157,20 @@ impl Server {
         }
     }
 
+    /// Listens again, if it does not.
+    pub fn listen_again(&mut self, poll: &Poll) {
+        if self.is_deaf && self.register(poll).is_ok() {
+            self.is_deaf = false;
+        }
+    }
+
+    /// A client has everything there is so far.
+    pub fn pause(&mut self, id: u32, poll: &Poll) {
+        if let Some(client) = self.clients.get(&id) {
+            poll.remove(&client.stream);
+        }
+    }
+
     /// A client is ready to be read from or written to.
     pub fn ready(&mut self, id: u32, poll: &Poll) -> Heard {
         let Some(client) = self.clients.get_mut(&id) else { return Heard::Gone };
@@ -155,8 +181,8 @@ impl Server {
             }
             Heard::Request(_) => {
                 client.is_asking = false;
-                // Until there is an answer, only its going away is of interest, and
-                // that is always heard.
+                // Until there is an answer, nothing of it is of interest; if it has gone
+                // by then, that is noticed then.
                 poll.remove(&client.stream);
             }
             Heard::Nothing | Heard::Hungry => {}

@@ -219,23 +219,24 @@ impl Daemon {
         }
     }
 
-    /// Waits for the rest of a group.
+    /// Waits for the rest of a group. If nobody can say who is left, nobody says
+    /// that none is: the engine asks again when it has killed them.
     pub(super) fn watch_group(&mut self, run: RunId) {
         let Some(tended) = self.processes.get(run) else { return };
-        let members = match members(&tended.process) {
-            Ok(members) => members,
-            Err(error) => {
-                self.complain("look for the rest of a process group", &error);
-                Vec::new()
+        let found = members(&tended.process).and_then(|mut members| {
+            let count = members.len();
+            members.retain(|member| {
+                self.poll.add(member, Source::Member(run), Interest::Read).is_ok()
+            });
+            if members.is_empty() && count > 0 {
+                return Err(std::io::Error::other("they cannot be watched"));
             }
-        };
-        let Some(tended) = self.processes.get(run) else { return };
-        tended.members = members;
-        tended
-            .members
-            .retain(|member| self.poll.add(member, Source::Member(run), Interest::Read).is_ok());
-        if tended.members.is_empty() {
-            self.events.push_back(Event::GroupGone(run));
+            Ok(members)
+        });
+        match found {
+            Ok(members) if members.is_empty() => self.events.push_back(Event::GroupGone(run)),
+            Ok(members) => tended.members = members,
+            Err(error) => self.complain("look for the rest of a process group", &error),
         }
     }
 

@@ -29,7 +29,11 @@ impl Daemon {
     pub(super) fn client(&mut self, id: u32, moment: Moment) {
         match self.server.ready(id, &self.poll) {
             Heard::Request(request) => self.request(id, request, moment),
-            Heard::Hungry => self.more_jobs(id, moment),
+            Heard::Hungry if self.conversations.jobs.contains_key(&id) => {
+                self.more_jobs(id, moment);
+            }
+            // The rest of its answer is not known yet.
+            Heard::Hungry => self.server.pause(id, &self.poll),
             Heard::Nothing => {}
             Heard::Gone => {
                 self.conversations.jobs.remove(&id);
@@ -53,7 +57,7 @@ impl Daemon {
             }
             Request::Reload => {
                 self.conversations.reload.push(id);
-                return self.reader.begin(&self.engine, moment.now);
+                return self.reader.begin(&mut self.engine, moment.now);
             }
             Request::Stop { how } => return self.stop(id, how.as_deref()),
             Request::StateShow { job } => self.find(&job).and_then(|key| self.state(key)),

@@ -180,7 +180,11 @@ impl Daemon {
     /// One turn: wait, hear, decide, act.
     fn turn(&mut self) -> io::Result<()> {
         let (wall, uptime) = self.engine.next_wake();
-        self.alarms.set(&self.clock, wall, uptime)?;
+        if self.alarms.set(&self.clock, wall, uptime)? {
+            self.events.push_back(Event::Tick);
+            self.settle(self.clock.moment());
+            return Ok(());
+        }
         if !self.log.flush() {
             // Whoever reads the log is slow; a file, which cannot be waited for, never is.
             let _ = self.poll.add(io::stderr(), Source::Log, Interest::Write);
@@ -198,6 +202,11 @@ impl Daemon {
             }
         }
         self.settle(moment);
+        // There may be a descriptor for whoever waits again.
+        self.server.listen_again(&self.poll);
+        if let Some(scrapes) = &mut self.scrapes {
+            scrapes.listen_again(&self.poll);
+        }
         Ok(())
     }
 
@@ -241,7 +250,7 @@ impl Daemon {
                 let how = if self.engine.is_stopping() { Shutdown::Detach } else { self.shutdown };
                 self.events.push_back(Event::Shutdown(how));
             }
-            Asked::Reload => self.reader.begin(&self.engine, moment.now),
+            Asked::Reload => self.reader.begin(&mut self.engine, moment.now),
             Asked::Clock => {
                 if let Err(error) = self.clock.reread() {
                     self.complain("read the shift of the clock", &error);
@@ -396,8 +405,9 @@ impl Daemon {
     }
 
     fn read_again(&mut self, moment: Moment) {
+        self.engine.set_reading(false);
         if self.reader.finish() {
-            self.reader.begin(&self.engine, moment.now);
+            self.reader.begin(&mut self.engine, moment.now);
         }
     }
 

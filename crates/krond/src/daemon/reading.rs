@@ -166,13 +166,14 @@ impl Reader {
     }
 
     /// Begins to read, or remembers to, if it is reading.
-    pub fn begin(&mut self, engine: &Engine, now: UtcInstant) {
+    pub fn begin(&mut self, engine: &mut Engine, now: UtcInstant) {
         if self.is_busy {
             self.is_wanted = true;
             return;
         }
         self.is_busy = true;
         self.is_wanted = false;
+        engine.set_reading(true);
         let known: BTreeSet<Identity> = engine.identities().cloned().collect();
         let (sources, store) = (self.sources.clone(), Arc::clone(&self.store));
         let mailbox = Arc::clone(&self.mailbox);

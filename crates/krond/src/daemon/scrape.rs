@@ -16,6 +16,7 @@ pub(super) struct Scrapes {
     listener: TcpListener,
     readers: BTreeMap<u32, Reader>,
     next: u32,
+    is_deaf: bool,
 }
 
 #[derive(Debug)]
@@ -30,11 +31,21 @@ impl Scrapes {
     pub fn new(listener: TcpListener, poll: &Poll) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         poll.add(&listener, Source::Metrics, Interest::Read)?;
-        Ok(Self { listener, readers: BTreeMap::new(), next: 1 })
+        Ok(Self { listener, readers: BTreeMap::new(), next: 1, is_deaf: false })
     }
 
     pub fn accept(&mut self, poll: &Poll) {
-        while let Ok((stream, _)) = self.listener.accept() {
+        loop {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => {
+                    poll.remove(&self.listener);
+                    self.is_deaf = true;
+                    return;
+                }
+            };
             if self.readers.len() >= READERS {
                 self.readers.pop_first();
             }
@@ -46,6 +57,13 @@ impl Scrapes {
                 let reader = Reader { stream, input: Vec::new(), output: Vec::new(), sent: 0 };
                 self.readers.insert(id, reader);
             }
+        }
+    }
+
+    /// Listens again, if it does not: accepting failed.
+    pub fn listen_again(&mut self, poll: &Poll) {
+        if self.is_deaf && poll.add(&self.listener, Source::Metrics, Interest::Read).is_ok() {
+            self.is_deaf = false;
         }
     }
 

@@ -138,7 +138,12 @@ fn scan(process: &Process, mut found: impl FnMut(u32, &Stat, OwnedFd)) -> io::Re
             continue;
         }
         // Most are not, and need no descriptor to tell.
-        let Some(stat) = Stat::of(pid)?.filter(ours) else { continue };
+        let stat = match Stat::of(pid) {
+            // What we may not even look at is somebody else's.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
+            other => other?,
+        };
+        let Some(stat) = stat.filter(ours) else { continue };
         let same = |now: &Stat| ours(now) && now.start_ticks == stat.start_ticks;
         if let Some(pidfd) = open_if(pid, same)? {
             found(pid, &stat, pidfd);

@@ -43,7 +43,7 @@ pub(super) struct Nursery {
 
 impl Nursery {
     /// Makes a process that begins as [`setup::run`] does, with this gate. Begins
-    /// a nursery if there is none, or the one there was has died.
+    /// a nursery if there is none. After a failure the gate is of no use.
     pub fn bear(
         nursery: &mut Option<Self>,
         program: &Path,
@@ -51,14 +51,19 @@ impl Nursery {
         stdout: Option<BorrowedFd<'_>>,
         stderr: Option<BorrowedFd<'_>>,
     ) -> io::Result<u32> {
-        if let Some(known) = nursery {
-            match known.ask(gate, stdout, stderr) {
-                Ok(answer) => return answer,
-                Err(_) => drop(nursery.take()),
+        let current = match nursery {
+            Some(known) => known,
+            None => nursery.insert(Self::begin(program)?),
+        };
+        match current.ask(gate, stdout, stderr) {
+            Ok(answer) => answer,
+            // It may have made a process before it failed. That one has the gate, so
+            // nobody else may get it; with the gate closed, it ends.
+            Err(_) => {
+                drop(nursery.take());
+                Err(Errno::EAGAIN.into())
             }
         }
-        let fresh = nursery.insert(Self::begin(program)?);
-        fresh.ask(gate, stdout, stderr)?
     }
 
     fn begin(program: &Path) -> io::Result<Self> {

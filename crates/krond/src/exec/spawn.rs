@@ -10,7 +10,7 @@ use super::{SYSLOG, process, syslog, wire};
 use kron_engine::kept::Process;
 use kron_host::launch::{Ids, Sink};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Signal, pidfd_send_signal};
+use rustix::process::{Pid, Signal, WaitOptions, pidfd_send_signal, waitpid};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -80,7 +80,15 @@ pub(super) fn spawn(
     let stdout = writer.filter(|_| order.stdout == Target::Syslog);
     let stderr = writer.filter(|_| order.stderr == Target::Syslog);
     let pid = Nursery::bear(nursery, &options.program, theirs.as_fd(), stdout, stderr)?;
-    let pidfd = process::open(pid).map_err(io::Error::from)?;
+    let pidfd = match process::open(pid) {
+        Ok(pidfd) => pidfd,
+        Err(error) => {
+            // It sees its gate close and ends; nobody else would collect it.
+            drop((ours, theirs));
+            let _ = waitpid(i32::try_from(pid).ok().and_then(Pid::from_raw), WaitOptions::empty());
+            return Err(Refusal::Spawn(error.into()));
+        }
+    };
     let mut held = Held(Some(pidfd));
     let process = process::observe(pid)?;
     // Their ends of socket and pipe.
@@ -95,7 +103,8 @@ pub(super) fn spawn(
         .transpose()?;
     // Last: as long as it has no plan, it can be ended without waiting.
     ours.set_write_timeout(Some(PATIENCE))?;
-    ours.write_all(&text)?;
+    // If it is gone already, another may live.
+    ours.write_all(&text).map_err(|_| io::Error::from(rustix::io::Errno::AGAIN))?;
     let pidfd = held.0.take().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
     Ok((Prepared { process, pidfd, gate: Gate::new(ours) }, companion))
 }

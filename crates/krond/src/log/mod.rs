@@ -19,7 +19,10 @@ use kron_engine::line::{Level, Line};
 use kron_term::load::Wrong;
 use kron_term::terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Stderr, Write};
+use std::os::unix::fs::OpenOptionsExt;
 
 /// Bytes after which lines are written without being asked to.
 const CHUNK: usize = 256 << 10;
@@ -93,27 +96,63 @@ impl Form {
 }
 
 /// Standard error that nobody waits for: what its reader does not take now, it
-/// may take later. Its descriptor is shared with jobs, so it must not be told
-/// not to block; it is asked first, and given no more than it has room for.
+/// may take later.
 #[derive(Debug)]
-pub struct Unblocked(Stderr);
+pub struct Unblocked(Way);
 
-/// What a pipe takes at once, if it says that it takes anything.
+#[derive(Debug)]
+enum Way {
+    /// A pipe or a terminal, opened anew: that it does not block is our affair alone.
+    Own(File),
+    /// Shared with jobs, so it must not be told not to block. A file never does; a
+    /// socket is asked first, and given no more than it has room for.
+    Shared(Stderr),
+}
+
+/// What a socket takes at once, if it says that it takes anything.
 const AT_ONCE: usize = 4096;
+
+impl Unblocked {
+    fn stderr() -> Self {
+        let stderr = io::stderr();
+        let kind = rustix::fs::fstat(&stderr)
+            .map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode));
+        // Not a file: jobs write where the shared position is, and would overwrite
+        // what is written at another.
+        let own = match kind {
+            Ok(kind) if kind.is_fifo() || kind.is_char_device() => OpenOptions::new()
+                .write(true)
+                .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC).bits() as i32)
+                .open("/proc/self/fd/2")
+                .ok(),
+            _ => None,
+        };
+        Self(own.map_or(Way::Shared(stderr), Way::Own))
+    }
+
+    fn poll(&self, at_most: &Timespec) -> Option<PollFlags> {
+        let mut fds = [match &self.0 {
+            Way::Own(file) => PollFd::new(file, PollFlags::OUT),
+            Way::Shared(stderr) => PollFd::new(stderr, PollFlags::OUT),
+        }];
+        poll(&mut fds, Some(at_most)).ok().map(|_| fds[0].revents())
+    }
+}
 
 impl Write for Unblocked {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut fds = [PollFd::new(&self.0, PollFlags::OUT)];
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        match poll(&mut fds, Some(&at_once)) {
-            Ok(0) => Err(io::ErrorKind::WouldBlock.into()),
-            // Errors are those of writing, too.
-            _ => self.0.write(&bytes[..bytes.len().min(AT_ONCE)]),
+        if let Way::Own(file) = &mut self.0 {
+            return file.write(bytes);
         }
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        if self.poll(&at_once).is_some_and(|state| state.is_empty()) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        io::stderr().write(&bytes[..bytes.len().min(AT_ONCE)])
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        Ok(())
     }
 }
 
@@ -138,17 +177,17 @@ impl Logger {
     /// A log on standard error.
     #[must_use]
     pub fn stderr(asked: Option<LogFormat>, least: LogLevel) -> Self {
-        Self::new(Unblocked(io::stderr()), Form::of(asked), least.into())
+        Self::new(Unblocked::stderr(), Form::of(asked), least.into())
     }
 }
 
 impl Logger {
     /// Whether it is watched on a terminal that is gone.
+    #[must_use]
     pub fn is_hung_up(&self) -> bool {
-        let mut fds = [PollFd::new(&self.out.0, PollFlags::OUT)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let is_gone = poll(&mut fds, Some(&at_once)).is_ok()
-            && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR);
+        let gone = PollFlags::HUP | PollFlags::ERR;
+        let is_gone = self.out.poll(&at_once).is_some_and(|state| state.intersects(gone));
         is_gone && matches!(self.form, Form::Human { .. })
     }
 
@@ -161,7 +200,7 @@ impl Logger {
             if self.flush() {
                 return;
             }
-            let _ = poll(&mut [PollFd::new(&self.out.0, PollFlags::OUT)], Some(&a_while));
+            let _ = self.out.poll(&a_while);
         }
     }
 }

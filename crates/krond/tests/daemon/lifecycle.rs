@@ -448,3 +448,19 @@ fn lif_13_stop_command_waits_until_the_daemon_has_ended() {
     daemon.end().exits(0);
     place.ask(&["status"]).exits(1);
 }
+
+/// Found by a reader: it took over owner and mode of what was there.
+#[test]
+fn lif_07_the_pid_file_is_ours_whatever_was_there() {
+    let place = Place::with("0 12 * * * name=a command=/bin/true\n");
+    let target = place.write("target", "keep");
+    symlink(&target, place.at("pid")).unwrap();
+    let path = place.at("pid");
+    let daemon = place.start(-30.0, &["--pid-file", path.to_str().unwrap()]);
+    daemon.ready();
+    assert_eq!(place.read("pid").trim(), daemon.pid().to_string());
+    assert!(!fs::symlink_metadata(&path).unwrap().is_symlink());
+    assert_eq!(crate::support::mode(&path) & 0o022, 0);
+    assert_eq!(place.read("target"), "keep");
+    daemon.stop();
+}

@@ -83,3 +83,35 @@ fn perf_02_sch_01_a_job_among_thousands_is_not_a_second_late() {
     assert!(late < 1000.0, "{}", started.line);
     daemon.stop();
 }
+
+/// Processor time of a process, in ticks.
+fn ticks(pid: i32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+/// Found by a reader: it spun until the last job had ended.
+#[test]
+fn lif_12_perf_04_a_stop_that_waits_costs_nothing() {
+    let place = Place::with("0 12 * * * name=a command=\"/bin/sleep 1000\"\n");
+    let daemon = place.start(-30.0, &[]);
+    daemon.ready();
+    daemon.clock(-0.2);
+    let job = daemon.wait_of("started", "a").pid();
+    let mut client = std::process::Command::new(env!("CARGO_BIN_EXE_krond"))
+        .args(["stop", "--graceful", "--state-dir"])
+        .arg(place.at("state"))
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    daemon.wait("stopping");
+    let before = ticks(daemon.pid().as_raw());
+    sleep(Duration::from_secs(1));
+    let spent = ticks(daemon.pid().as_raw()) - before;
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(job), nix::sys::signal::Signal::SIGKILL)
+        .unwrap();
+    daemon.end().exits(0);
+    assert!(client.wait().unwrap().success());
+    assert!(spent < 20, "{spent} ticks in a second");
+}

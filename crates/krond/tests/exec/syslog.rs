@@ -110,15 +110,27 @@ fn companion_of(pid: u32) -> u32 {
     numbers.into_iter().find(is_it).unwrap()
 }
 
+/// EXE-26: without any system log the job is not started, for its output would be
+/// lost.
+#[test]
+fn no_log() {
+    let refusal = Host::new().try_prepare(logged(shell("echo lost"))).unwrap_err();
+    assert!(!refusal.is_transient());
+    assert!(refusal.to_string().contains("there is no system log"), "{refusal}");
+}
+
 /// FAULTS 27: a log that is not there, or does not listen, holds up no job for
 /// long.
 #[test]
 fn nobody_listens() {
     let host = Host::new();
+    // There is one, but nobody is behind it.
+    fs::write(host.at("log"), "").unwrap();
     let many = || logged(shell("i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done"));
     assert_eq!(host.run_order(many()).code, 0);
     alone(&host);
     // It is there, and takes a few.
+    fs::remove_file(host.at("log")).unwrap();
     let socket = listen(&host);
     assert_eq!(host.run_order(many()).code, 0);
     alone(&host);
@@ -129,6 +141,7 @@ fn nobody_listens() {
 #[test]
 fn lost_lines() {
     let host = Host::new();
+    fs::write(host.at("log"), "").unwrap();
     let mut job = shell(
         "echo one; echo two; : > \"$AT/wrote\"; \
                          while [ ! -e \"$AT/listens\" ]; do sleep 0.01; done; echo three",
@@ -138,6 +151,7 @@ fn lost_lines() {
     assert_eq!(hear(&mut gate), Report::Ready);
     gate.release().unwrap();
     wait_for("lines", || host.at("wrote").exists().then_some(()));
+    fs::remove_file(host.at("log")).unwrap();
     let socket = listen(&host);
     fs::write(host.at("listens"), "").unwrap();
     assert_eq!(end(&pidfd).code, 0);
