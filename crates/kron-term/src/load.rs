@@ -358,7 +358,7 @@ mod tests {
     }
 
     fn names(loaded: &Loaded) -> Vec<&str> {
-        loaded.entries.iter().map(|entry| entry.name()).collect()
+        loaded.entries.iter().map(Entry::name).collect()
     }
 
     const GOOD: &str = "0 0 * * * name=good command=/bin/true\n";
