@@ -12,7 +12,7 @@ use crate::identity::PeriodId;
 use crate::job::Job;
 use crate::policy::Closure;
 use crate::seed::{InvalidSeedHash, SeedHash};
-use crate::time::UtcInstant;
+use crate::time::{UtcInstant, UtcSecond};
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
@@ -153,6 +153,20 @@ impl Ledger {
         self.not_before = self.not_before.max(now);
     }
 
+    /// The same without marks beyond `now`, which a clock that was wrong once left;
+    /// nothing due before `now` may run. Marks up to now stay, because another
+    /// definition could choose a later time for a period that has run; those ahead
+    /// stay where `has_begun` says that the window may have.
+    #[must_use]
+    pub fn without_future(&self, now: UtcInstant, has_begun: impl Fn(PeriodId) -> bool) -> Self {
+        let minute = UtcSecond::new(now.floor().unix_seconds().div_euclid(60) * 60).ok();
+        let through = minute.and_then(|minute| PeriodId::new(minute).ok());
+        // Not the last period before now: marks of earlier definitions count as well.
+        let through = self.handled_through.min(through);
+        let ahead = self.handled_ahead.iter().copied().filter(|p| has_begun(*p)).collect();
+        Self::restore(through, ahead, Some(now), self.definition)
+    }
+
     /// Closes a period for good.
     pub fn close(&mut self, job: &Job, closure: &Closure, now: UtcInstant) {
         self.mark(closure.period());
@@ -224,6 +238,6 @@ impl Ledger {
 }
 
 /// The second before a period's nominal time, which always exists.
-fn before(period: PeriodId) -> crate::time::UtcSecond {
-    crate::time::UtcSecond::new_unchecked(period.nominal().unix_seconds() - 1)
+fn before(period: PeriodId) -> UtcSecond {
+    UtcSecond::new_unchecked(period.nominal().unix_seconds() - 1)
 }

@@ -444,22 +444,4 @@ mod tests {
         let loaded = load(&[absent], &mut Zones::bundled());
         assert!(loaded.report.is_empty() && loaded.entries.is_empty());
     }
-
-    /// PERF: `cargo test --release -p kron-term -- --ignored --nocapture`.
-    #[test]
-    #[ignore = "measures"]
-    fn a_hundred_thousand() {
-        let home = directory();
-        let mut text = String::new();
-        for i in 0..100_000 {
-            let (minute, hour) = (i % 60, i % 24);
-            text += &format!("{minute} {hour} * * * @win(around,45m) @dist(normal) name=job-{i} ");
-            text += &format!("command=\"/usr/bin/job --number {i}\" user=root\n");
-        }
-        write(home.path(), "many.kron", &text);
-        let start = std::time::Instant::now();
-        let loaded = load(&[home.path().into()], &mut Zones::bundled());
-        println!("{} entries in {:?}", loaded.entries.len(), start.elapsed());
-        assert_eq!(loaded.entries.len() + loaded.report.count(), 100_000);
-    }
 }

@@ -37,26 +37,6 @@ fn ids(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Ids in names of tests, such as `lif_03_04_sta_07_what_it_shows`.
-fn ids_in_names(text: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for name in text.split("fn ").skip(1) {
-        let name = name.split('(').next().unwrap_or_default();
-        let mut group = None;
-        for word in name.split('_') {
-            let upper = word.to_uppercase();
-            if GROUPS.contains(&upper.as_str()) {
-                group = Some(upper);
-            } else if word.len() == 2 && word.bytes().all(|b| b.is_ascii_digit()) {
-                found.extend(group.as_ref().map(|group| format!("{group}-{word}")));
-            } else {
-                group = None;
-            }
-        }
-    }
-    found
-}
-
 /// The rows of the requirements page, withdrawn ones left out.
 fn requirements() -> BTreeSet<String> {
     let page = fs::read_to_string(root().join("docs/REQUIREMENTS.md")).unwrap();
@@ -80,7 +60,7 @@ fn named() -> BTreeMap<String, PathBuf> {
         let in_tests = path.components().any(|part| part.as_os_str() == "tests");
         let tests =
             if in_tests { &*text } else { text.split_once("#[cfg(test)]").map_or("", |(_, t)| t) };
-        for id in ids(tests).into_iter().chain(ids_in_names(tests)) {
+        for id in ids(tests) {
             named.insert(id, path.clone());
         }
     }
@@ -123,7 +103,4 @@ fn ids_are_found() {
     let found = ids("// CORE-07, SYN-1 and (ERR-05): XCORE-08 OBS-123 PERF-0x");
     let found: Vec<&str> = found.iter().map(String::as_str).collect();
     assert_eq!(found, ["CORE-07", "ERR-05", "OBS-12"]);
-    let found = ids_in_names("fn lif_03_04_sta_07_of_2030_and_08() {} fn scheduling_09() {}");
-    let found: Vec<&str> = found.iter().map(String::as_str).collect();
-    assert_eq!(found, ["LIF-03", "LIF-04", "STA-07"]);
 }

@@ -5,7 +5,6 @@ use kron_engine::line::{Level, Line};
 use kron_term::load::Wrong;
 use krond::log::{Form, Logger, configuration_error};
 use std::io::{self, Write};
-use std::time::Instant;
 
 const PLAIN: Form = Form::Human { colour: false };
 
@@ -322,37 +321,4 @@ fn a_full_disk_loses_lines_and_says_so() {
     assert_eq!(lines.len(), 3, "{text}");
     assert!(lines[1].contains("event=error") && lines[1].contains(" count=3 "), "{text}");
     assert!(lines[2].contains("event=stopping"), "{text}");
-}
-
-/// PERF: `cargo test --release -p krond --test log -- --ignored --nocapture`.
-#[test]
-#[ignore = "measures"]
-fn speed() {
-    const LINES: u32 = 100_000;
-    let mut zones = Zones::bundled();
-    let schedule = "0 10 * * * @win(around,45m) @dist(normal) @avoid(hours=12)";
-    let job = Job::parse("/etc/krond.d/shop.kron:backup", schedule, &mut zones).unwrap();
-    let period = "2026-03-02T10:00:00Z";
-    let each =
-        |what: &str, start: Instant| println!("{what}: {:?} a line", start.elapsed() / LINES);
-    let start = Instant::now();
-    for _ in 0..LINES {
-        std::hint::black_box(job.decide(period.parse().unwrap()));
-    }
-    each("decide", start);
-    let start = Instant::now();
-    for _ in 0..LINES {
-        std::hint::black_box(decision(&job, "backup", period, &zones));
-    }
-    each("decide and make the line", start);
-    let line = decision(&job, "backup", period, &zones);
-    for form in [Form::Text, Form::Json, Form::Human { colour: true }] {
-        let mut log = Logger::new(io::sink(), form, Level::Info);
-        let start = Instant::now();
-        for _ in 0..LINES {
-            log.write(now(), &line);
-        }
-        log.flush();
-        each(&format!("write as {form:?}"), start);
-    }
 }

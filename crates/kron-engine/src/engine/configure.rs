@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
 use core::time::Duration;
-use kron_core::{DefinitionHash, Identity, Job, Ledger, Outcome, PeriodId, UtcInstant};
+use kron_core::{DefinitionHash, Identity, Outcome};
 use kron_tab::Entry;
 
 impl Engine {
@@ -238,7 +238,9 @@ impl Engine {
     pub(super) fn reset(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) {
         self.pending.after.push(After::ResetDone);
         let Some(job) = self.job_mut(key) else { return };
-        job.ledger = forget_future(&job.ledger, job.job(), moment.now);
+        let window = *job.job().window();
+        let has_begun = |period| window.of(period).start() <= moment.now;
+        job.ledger = job.ledger.without_future(moment.now, has_begun);
         job.attentive_since = moment.now;
         let line = report::reset(job);
         let seen = RosterLine::Seen {
@@ -251,18 +253,6 @@ impl Engine {
         self.mark_dirty(key);
         self.visit(key, moment, effects);
     }
-}
-
-/// A ledger without marks beyond now. Those up to now stay: another definition
-/// could choose a later time for a period that has run.
-fn forget_future(ledger: &Ledger, job: &Job, now: UtcInstant) -> Ledger {
-    let second = now.floor().unix_seconds().rem_euclid(60);
-    let minute = now.saturating_sub(Duration::from_secs(second as u64)).floor();
-    // Not the last period before now: marks of earlier definitions count as well.
-    let through = ledger.handled_through().min(PeriodId::new(minute).ok());
-    let has_begun = |period: &PeriodId| job.window().of(*period).start() <= now;
-    let ahead = ledger.handled_ahead().iter().copied().filter(has_begun).collect();
-    Ledger::restore(through, ahead, Some(now), Some(DefinitionHash::of(job)))
 }
 
 /// What a new configuration means for a job.

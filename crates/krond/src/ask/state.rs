@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::control::Request;
 use crate::place;
 use crate::store::{self, Store, StoreError};
-use kron_core::{Identity, Ledger, PeriodId};
+use kron_core::Identity;
 use kron_engine::commit::{Batch, RosterLine, Snapshot};
 use kron_engine::kept::Kept;
 use kron_term::choice::Format;
@@ -103,15 +103,10 @@ fn reset_files(arguments: &AskJob) -> Result<(), Failure> {
         return Err(Failure::new(USER, format!("there is no state of `{identity}`")));
     };
     let definition = kept.ledger.definition();
-    // As the daemon does it: what is handled up to now stays handled. Without the
-    // definition nobody knows when a window begins, so marks a year ahead stay, too.
-    let minute = now.floor().unix_seconds().div_euclid(60) * 60;
-    let minute = kron_core::UtcSecond::new(minute).ok().and_then(|at| PeriodId::new(at).ok());
-    let through = kept.ledger.handled_through().min(minute);
+    // As the daemon does it; but without the definition nobody knows when a window
+    // begins, so marks a year ahead stay, too.
     let year = now.saturating_add(kron_core::bounds::WINDOW.max);
-    let is_near = |period: &PeriodId| period.nominal().instant() <= year;
-    let ahead = kept.ledger.handled_ahead().iter().copied().filter(is_near).collect();
-    let ledger = Ledger::restore(through, ahead, Some(now), definition);
+    let ledger = kept.ledger.without_future(now, |period| period.nominal().instant() <= year);
     let seen = definition.map(|definition| RosterLine::Seen {
         identity: identity.clone(),
         not_before: now,

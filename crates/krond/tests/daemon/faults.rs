@@ -77,6 +77,7 @@ fn ends_by_persistence(daemon: Daemon<'_>) {
     }
 }
 
+/// ERR-18, ERR-20, ERR-30, STA-17.
 #[test]
 fn fault_16_err_18_20_30_sta_17_a_full_disk_at_the_start_releases_nothing() {
     let place = Place::with(NOON);
@@ -94,6 +95,7 @@ fn fault_16_err_18_20_30_sta_17_a_full_disk_at_the_start_releases_nothing() {
     assert_eq!(place.runs("a"), [minute(0)]);
 }
 
+/// ERR-19, ERR-20.
 #[test]
 fn fault_16_err_19_20_a_disk_full_or_read_only_at_the_end_stops_the_daemon() {
     for read_only in [false, true] {
@@ -151,6 +153,7 @@ fn fault_17_a_state_directory_renamed_away_leads_to_no_second_run() {
     assert_eq!(place.runs("a"), [minute(0)]);
 }
 
+/// LIF-14.
 #[test]
 fn fault_12_lif_14_a_storm_of_hup_loses_and_doubles_nothing() {
     let names: Vec<String> = (0..20).map(|n| format!("job-{n}")).collect();
@@ -175,6 +178,7 @@ fn fault_12_lif_14_a_storm_of_hup_loses_and_doubles_nothing() {
     }
 }
 
+/// EXE-04, EXE-28, PERF-01.
 #[test]
 fn fault_23_exe_04_28_perf_01_a_thousand_children_that_end_together() {
     let line = |n: usize| {
@@ -219,6 +223,7 @@ fn fault_24_replace_ends_a_stopped_process() {
     daemon.kill();
 }
 
+/// ERR-22, ERR-23, ERR-29.
 #[test]
 fn fault_25_err_22_23_29_without_processes_it_is_tried_again_within_the_deadline() {
     if !need_root() || !need("prlimit") || !need("setpriv") {

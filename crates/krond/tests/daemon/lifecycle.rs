@@ -14,6 +14,7 @@ const LONG: &str = "0 12 * * * @win(after,0s) @policy(deadline=1h) name=long tim
 const WAITS: &str = "0 12 * * * @win(after,0s) @policy(deadline=1h) name=waits shell=true \
      command=\"while ! test -e HERE/go; do sleep 0.02; done; echo waits $KRON_PERIOD_ID >> HERE/record; exit 7\"\n";
 
+/// LIF-02, LIF-05, LIF-06.
 #[test]
 fn lif_02_05_06_everything_is_planned_before_ready() {
     let place = Place::with(
@@ -35,6 +36,7 @@ fn lif_02_05_06_everything_is_planned_before_ready() {
     daemon.stop();
 }
 
+/// LIF-03, LIF-04, ERR-05, ERR-07, ERR-08, OBS-06.
 #[test]
 fn lif_03_04_err_05_07_08_obs_06_an_invalid_configuration_is_refused_with_all_its_errors() {
     let place = Place::new();
@@ -74,6 +76,7 @@ fn lif_03_04_err_05_07_08_obs_06_an_invalid_configuration_is_refused_with_all_it
     assert!(place.record().is_empty());
 }
 
+/// ERR-31, LIF-04.
 #[test]
 fn err_31_lif_04_keep_going_runs_the_valid_entries() {
     let place = Place::with(
@@ -88,6 +91,7 @@ fn err_31_lif_04_keep_going_runs_the_valid_entries() {
     daemon.stop();
 }
 
+/// LIF-07.
 #[test]
 fn lif_07_the_pid_file_is_optional_and_right() {
     let place = Place::with("0 0 * * * name=a command=/bin/true\n");
@@ -103,6 +107,7 @@ fn lif_07_the_pid_file_is_optional_and_right() {
     daemon.stop();
 }
 
+/// LIF-08, LIF-09, LIF-10, ERR-21.
 #[test]
 fn lif_08_09_10_err_21_fault_18_one_daemon_for_a_state_directory() {
     let place = Place::with(WAITS);
@@ -123,6 +128,7 @@ fn lif_08_09_10_err_21_fault_18_one_daemon_for_a_state_directory() {
     second.stop();
 }
 
+/// LIF-11, LIF-12, LIF-13.
 #[test]
 fn lif_11_12_13_on_term_and_int_children_complete_and_nothing_starts() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
@@ -146,6 +152,7 @@ fn lif_11_12_13_on_term_and_int_children_complete_and_nothing_starts() {
     }
 }
 
+/// LIF-12.
 #[test]
 fn lif_12_terminate_ends_children() {
     let place = Place::with(LONG);
@@ -162,6 +169,7 @@ fn lif_12_terminate_ends_children() {
     assert!(state["ActiveExecution"].is_null());
 }
 
+/// LIF-12.
 #[test]
 fn lif_12_terminate_kills_what_ignores_term() {
     let place = Place::with(
@@ -176,6 +184,7 @@ fn lif_12_terminate_kills_what_ignores_term() {
     assert_eq!(place.state("deaf")["LastExitCode"], 137);
 }
 
+/// LIF-12.
 #[test]
 fn lif_12_detach_and_the_limit_leave_children_which_the_next_daemon_finds() {
     for args in [&["--shutdown", "detach"][..], &["--shutdown-limit", "100ms"]] {
@@ -216,6 +225,7 @@ fn fault_36_a_second_signal_ends_the_daemon_at_once_and_jobs_go_on() {
     }
 }
 
+/// LIF-14, SCH-17.
 #[test]
 fn lif_14_sch_17_a_reload_adds_changes_and_removes() {
     let place = Place::with(
@@ -243,6 +253,7 @@ fn lif_14_sch_17_a_reload_adds_changes_and_removes() {
     assert_eq!(place.runs("same"), [minute(0)]);
 }
 
+/// LIF-15, SCH-18.
 #[test]
 fn lif_15_sch_18_fault_37_active_children_survive_a_reload_even_of_a_removed_job() {
     let place = Place::with(WAITS);
@@ -263,6 +274,7 @@ fn lif_15_sch_18_fault_37_active_children_survive_a_reload_even_of_a_removed_job
     daemon.stop();
 }
 
+/// LIF-16.
 #[test]
 fn lif_16_fault_37_a_bad_reload_changes_nothing() {
     let place = Place::with("0 12 * * * @policy(deadline=1h) name=old NOTE\n");
@@ -300,6 +312,7 @@ fn fault_8_a_reload_of_untrusted_files_keeps_the_old_configuration() {
     daemon.stop();
 }
 
+/// LIF-17, LIF-18, OBS-03.
 #[test]
 fn lif_17_18_obs_03_the_identity_is_the_same_from_everywhere() {
     let place = Place::with("0 12 * * * @win(after,10s) @policy(deadline=1h) name=a/b.c NOTE\n");
@@ -346,6 +359,7 @@ fn fault_37_a_renamed_job_is_a_new_one() {
     assert_eq!(place.state("one")["LastOutcome"], "executed");
 }
 
+/// LIF-01, EXE-32.
 #[test]
 fn lif_01_exe_32_krond_is_the_only_process() {
     let place = Place::with("0 12 * * * @policy(deadline=1h) name=a NOTE\n");
@@ -408,6 +422,7 @@ fn fault_10_leftovers_of_editors_are_ignored() {
     daemon.stop();
 }
 
+/// EXE-12.
 #[test]
 fn fault_11_34_exe_12_an_unusable_user_is_an_error_and_never_ones_own() {
     for user in ["no-such-user-here", "0", "0day", "65534"] {
@@ -437,6 +452,7 @@ fn fault_11_34_exe_12_an_unusable_user_is_an_error_and_never_ones_own() {
     assert!(place.record().is_empty());
 }
 
+/// LIF-13.
 #[test]
 fn lif_13_stop_command_waits_until_the_daemon_has_ended() {
     let place = Place::with(LONG);
@@ -450,6 +466,7 @@ fn lif_13_stop_command_waits_until_the_daemon_has_ended() {
 }
 
 /// Found by a reader: it took over owner and mode of what was there.
+/// LIF-07.
 #[test]
 fn lif_07_the_pid_file_is_ours_whatever_was_there() {
     let place = Place::with("0 12 * * * name=a command=/bin/true\n");

@@ -27,6 +27,7 @@ fn sleeps(pid: i32) -> u64 {
     sum
 }
 
+/// PERF-04, SCH-02.
 #[test]
 fn perf_04_sch_02_nothing_wakes_up_while_nothing_is_due() {
     let place = Place::with(&entries(2000));
@@ -47,6 +48,7 @@ fn perf_04_sch_02_nothing_wakes_up_while_nothing_is_due() {
     daemon.stop();
 }
 
+/// PERF-05.
 #[test]
 fn perf_05_memory_grows_with_the_number_of_entries_and_no_faster() {
     let resident = |count: usize| {
@@ -68,6 +70,7 @@ fn perf_05_memory_grows_with_the_number_of_entries_and_no_faster() {
     assert!(many < 50_000.0, "{many} KiB");
 }
 
+/// PERF-02, SCH-01.
 #[test]
 fn perf_02_sch_01_a_job_among_thousands_is_not_a_second_late() {
     let mut jobs = entries(5000);
@@ -92,6 +95,7 @@ fn ticks(pid: i32) -> u64 {
 }
 
 /// Found by a reader: it spun until the last job had ended.
+/// LIF-12, PERF-04.
 #[test]
 fn lif_12_perf_04_a_stop_that_waits_costs_nothing() {
     let place = Place::with("0 12 * * * name=a command=\"/bin/sleep 1000\"\n");

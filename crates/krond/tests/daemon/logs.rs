@@ -45,6 +45,7 @@ fn mixed(place: &Place, args: &[&str]) -> String {
     std::fs::read_to_string(&path).unwrap()
 }
 
+/// OBS-01, ERR-01, ERR-13, ERR-26.
 #[test]
 fn obs_01_to_07_err_01_13_26_each_period_has_one_outcome_and_each_decision_verifies() {
     let place = Place::with(MIXED);
@@ -133,6 +134,7 @@ fn obs_01_to_07_err_01_13_26_each_period_has_one_outcome_and_each_decision_verif
     assert!(outcomes.values().all(|count| *count == 1), "{outcomes:?}");
 }
 
+/// OBS-04.
 #[test]
 fn obs_04_the_json_log_has_the_same_keys_and_verifies() {
     let place = Place::with(MIXED);
@@ -210,6 +212,7 @@ fn log_level_leaves_out_what_is_below() {
 
 /// Failures are in the log and nowhere else: no mail, no second run, no other
 /// process.
+/// OBS-08.
 #[test]
 fn obs_08_a_failure_is_a_line_and_nothing_else() {
     let place = Place::with(

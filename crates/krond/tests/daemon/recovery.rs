@@ -88,36 +88,43 @@ fn crash_at_each(step: &str) {
     assert!((2..11).contains(&passed), "{step}: {passed}");
 }
 
+/// STA-17, STA-37.
 #[test]
 fn sta_17_37_fault_39_crash_at_create() {
     crash_at_each("create");
 }
 
+/// STA-17, STA-37.
 #[test]
 fn sta_17_37_fault_39_crash_at_write() {
     crash_at_each("write");
 }
 
+/// STA-17, STA-37.
 #[test]
 fn sta_17_37_fault_39_crash_at_sync() {
     crash_at_each("sync");
 }
 
+/// STA-17, STA-37.
 #[test]
 fn sta_17_37_fault_39_crash_at_close() {
     crash_at_each("close");
 }
 
+/// STA-17, STA-37.
 #[test]
 fn sta_17_37_fault_39_crash_at_rename() {
     crash_at_each("rename");
 }
 
+/// STA-17, STA-37.
 #[test]
 fn sta_17_37_fault_39_crash_at_sync_directory() {
     crash_at_each("sync-directory");
 }
 
+/// STA-37.
 #[test]
 fn sta_37_fault_39_a_crash_before_the_commit_leaves_the_period_open() {
     for point in ["spawned", "ready"] {
@@ -127,6 +134,7 @@ fn sta_37_fault_39_a_crash_before_the_commit_leaves_the_period_open() {
     }
 }
 
+/// STA-19, STA-27, STA-28, STA-37.
 #[test]
 fn sta_19_27_28_37_fault_39_a_crash_after_the_commit_closes_the_period() {
     // The gate was never opened.
@@ -143,6 +151,7 @@ fn sta_19_27_28_37_fault_39_a_crash_after_the_commit_closes_the_period() {
     assert_eq!(state["LastExitCode"], 0);
 }
 
+/// STA-26, EXE-15.
 #[test]
 fn sta_26_exe_15_a_survivor_is_adopted_and_forbid_sees_it() {
     let place = Place::with(&format!("* * * * * @policy(deadline=1h) name=a {WAITS}"));
@@ -170,6 +179,7 @@ fn sta_26_exe_15_a_survivor_is_adopted_and_forbid_sees_it() {
     assert_eq!(place.runs("a"), [minute(0), minute(2)]);
 }
 
+/// STA-26, EXE-17.
 #[test]
 fn sta_26_exe_17_a_survivor_is_replaced() {
     let place =
@@ -189,6 +199,7 @@ fn sta_26_exe_17_a_survivor_is_replaced() {
     assert_eq!(place.runs("a"), [minute(0), minute(1)]);
 }
 
+/// EXE-22, EXE-23.
 #[test]
 fn exe_22_23_the_timeout_of_a_survivor_is_enforced() {
     let place = Place::with(&format!("0 12 * * * @policy(deadline=1h) name=a timeout=20s {WAITS}"));
@@ -205,6 +216,7 @@ fn exe_22_23_the_timeout_of_a_survivor_is_enforced() {
     daemon.stop();
 }
 
+/// STA-26.
 #[test]
 fn fault_30_sta_26_a_pid_of_somebody_else_is_neither_active_nor_signalled() {
     let place = Place::with("* * * * * @policy(deadline=1h,concurrency=replace) name=a NOTE\n");
@@ -225,6 +237,7 @@ fn fault_30_sta_26_a_pid_of_somebody_else_is_neither_active_nor_signalled() {
     other.wait().unwrap();
 }
 
+/// LIF-19.
 #[test]
 fn lif_19_fault_36_39_killed_again_and_again_no_minute_runs_twice() {
     let place = Place::with(
@@ -252,6 +265,7 @@ fn lif_19_fault_36_39_killed_again_and_again_no_minute_runs_twice() {
 
 /// A daemon that contradicts itself says so and ends; nothing has run, nothing is
 /// marked, and the next daemon runs it.
+/// ERR-09, ERR-10, STA-37.
 #[test]
 fn err_09_10_sta_37_a_contradiction_ends_the_daemon_and_costs_no_run() {
     let place = Place::with(

@@ -22,6 +22,7 @@ fn at_noon(jobs: &str, wait_for: &str) -> Place {
     place
 }
 
+/// EXE-02, EXE-05, EXE-06, EXE-07.
 #[test]
 fn exe_02_05_06_07_arguments_arrive_exactly_and_no_shell_is_there() {
     let place = Place::new();
@@ -41,6 +42,7 @@ fn exe_02_05_06_07_arguments_arrive_exactly_and_no_shell_is_there() {
     assert_eq!(place.read("args"), expected);
 }
 
+/// EXE-05.
 #[test]
 fn exe_05_with_shell_the_text_goes_to_the_shell() {
     let place = at_noon(
@@ -50,6 +52,7 @@ fn exe_05_with_shell_the_text_goes_to_the_shell() {
     assert_eq!(place.read("out"), "z\n");
 }
 
+/// EXE-07, EXE-08.
 #[test]
 fn exe_07_08_the_environment_is_inherited_but_for_what_is_defined() {
     let place = Place::with(&format!(
@@ -83,6 +86,7 @@ fn exe_07_08_the_environment_is_inherited_but_for_what_is_defined() {
     assert_eq!(lines, expected);
 }
 
+/// EXE-09, EXE-13, EXE-29, EXE-30.
 #[test]
 fn exe_09_13_29_30_directory_umask_and_limits() {
     let place = Place::new();
@@ -135,6 +139,7 @@ fn fault_26_three_descriptors_no_input_default_signals_own_session() {
     assert_eq!([words[0], words[4], words[5]], [pid.as_str(); 3]);
 }
 
+/// EXE-25, EXE-26, EXE-27.
 #[test]
 fn exe_25_26_27_output_goes_where_it_should() {
     let place = Place::with(&format!(
@@ -181,6 +186,7 @@ fn fault_28_an_output_path_that_cannot_be_trusted_is_an_error_of_that_job() {
     place.start_fails(&[]).exits(2);
 }
 
+/// EXE-22, EXE-23, EXE-24.
 #[test]
 fn exe_22_23_24_fault_24_a_timeout_is_term_then_kill_for_the_whole_group() {
     let place = Place::with(&format!(
@@ -208,6 +214,7 @@ fn exe_22_23_24_fault_24_a_timeout_is_term_then_kill_for_the_whole_group() {
     assert_eq!(place.state("polite")["LastExitCode"], 143);
 }
 
+/// EXE-14.
 #[test]
 fn exe_14_allow_runs_several_and_keeps_each_result() {
     let place = Place::with(
@@ -233,6 +240,7 @@ fn exe_14_allow_runs_several_and_keeps_each_result() {
     assert_eq!(state["History"].as_array().unwrap().len(), 2);
 }
 
+/// EXE-15, EXE-16, STA-20, STA-23, ERR-26.
 #[test]
 fn exe_15_16_sta_20_23_err_26_forbid_skips() {
     let place = Place::with(
@@ -260,6 +268,7 @@ fn exe_15_16_sta_20_23_err_26_forbid_skips() {
     assert_eq!(place.runs("a"), [minute(0), minute(2)]);
 }
 
+/// EXE-17, EXE-18, EXE-19, EXE-20, EXE-21, STA-24.
 #[test]
 fn exe_17_18_19_20_21_sta_24_replace_ends_the_old_one_first() {
     let place = Place::with(&format!(
@@ -293,6 +302,7 @@ fn exe_17_18_19_20_21_sta_24_replace_ends_the_old_one_first() {
     daemon.kill();
 }
 
+/// EXE-04, EXE-31, ERR-16, OBS-07.
 #[test]
 fn exe_04_31_err_16_obs_07_exit_codes_are_recorded_and_nothing_is_retried() {
     let place = Place::with(&format!(
@@ -319,6 +329,7 @@ fn exe_04_31_err_16_obs_07_exit_codes_are_recorded_and_nothing_is_retried() {
     assert_eq!(place.state("killed")["History"][0]["ExitCode"], 139);
 }
 
+/// ERR-13, ERR-14, ERR-15.
 #[test]
 fn fault_22_err_13_14_15_what_cannot_be_started_is_recorded_once_with_its_reason() {
     let place = Place::new();
@@ -359,6 +370,7 @@ fn fault_22_err_13_14_15_what_cannot_be_started_is_recorded_once_with_its_reason
     daemon.stop();
 }
 
+/// ERR-15.
 #[test]
 fn err_15_a_permanent_failure_is_left_open_until_the_deadline_and_not_lost_by_a_crash() {
     let place = Place::with("0 12 * * * @policy(deadline=1h) name=a command=HERE/later\n");
@@ -374,6 +386,7 @@ fn err_15_a_permanent_failure_is_left_open_until_the_deadline_and_not_lost_by_a_
     daemon.stop();
 }
 
+/// EXE-10, EXE-13.
 #[test]
 fn exe_10_13_fault_32_35_the_target_user_and_nothing_more() {
     if !need_root() || !need("setpriv") {
@@ -421,6 +434,7 @@ fn exe_10_13_fault_32_35_the_target_user_and_nothing_more() {
     assert!(place.record().is_empty());
 }
 
+/// EXE-11.
 #[test]
 fn exe_11_fault_33_a_failed_drop_runs_nothing() {
     if !need_root() || !need("setpriv") {

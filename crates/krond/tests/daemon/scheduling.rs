@@ -12,6 +12,7 @@ fn reload(daemon: &Daemon<'_>, nth: usize) {
     daemon.wait_nth("reload", nth, |event| event.is("reloaded"));
 }
 
+/// SCH-01, SCH-02.
 #[test]
 fn sch_01_02_jobs_start_in_the_order_of_their_chosen_times_and_never_before() {
     let line =
@@ -32,6 +33,7 @@ fn sch_01_02_jobs_start_in_the_order_of_their_chosen_times_and_never_before() {
     daemon.stop();
 }
 
+/// SCH-04, EXE-01.
 #[test]
 fn sch_04_exe_01_after_each_period_comes_the_next() {
     let place = Place::with(
@@ -55,6 +57,7 @@ fn sch_04_exe_01_after_each_period_comes_the_next() {
     assert!(place.runs("never").is_empty());
 }
 
+/// SCH-05, SCH-12, SCH-14, ERR-28.
 #[test]
 fn sch_05_12_14_err_28_a_forward_jump_catches_up_with_one_period() {
     let place = Place::with(
@@ -78,6 +81,7 @@ fn sch_05_12_14_err_28_a_forward_jump_catches_up_with_one_period() {
 }
 
 /// Two chosen times less than a minute apart, as windows make them.
+/// SCH-05, SCH-12.
 #[test]
 fn sch_05_12_a_short_jump_catches_up_with_one_period_too() {
     let names: Vec<String> = (0..40).map(|n| format!("j{n}")).collect();
@@ -116,6 +120,7 @@ fn sch_05_12_a_short_jump_catches_up_with_one_period_too() {
     assert_eq!(place.runs(&name), [minute(1)]);
 }
 
+/// SCH-06, SCH-07, ERR-28.
 #[test]
 fn sch_06_07_err_28_fault_38_a_clock_set_back_repeats_nothing() {
     let place = Place::with(MINUTELY);
@@ -146,6 +151,7 @@ fn sch_06_07_err_28_fault_38_a_clock_set_back_repeats_nothing() {
     assert_eq!(place.runs("a"), [minute(0), minute(1)]);
 }
 
+/// SCH-06.
 #[test]
 fn sch_06_one_usr2_is_noticed_at_once() {
     let place = Place::with(NOON);
@@ -155,6 +161,7 @@ fn sch_06_one_usr2_is_noticed_at_once() {
     daemon.stop();
 }
 
+/// SCH-06.
 #[test]
 fn sch_06_the_queue_is_recomputed_after_a_backward_jump() {
     let place = Place::with("0 12 * * * @policy(deadline=1h) name=a NOTE\n0 11 * * * name=b @policy(deadline=1h) NOTE\n"
@@ -187,6 +194,7 @@ fn fault_21_38_twenty_years_and_back_and_the_way_out() {
     assert_eq!(place.record().len(), 2);
 }
 
+/// SCH-08.
 #[test]
 fn sch_08_a_restart_in_an_open_window_keeps_what_lies_ahead() {
     let place = Place::with("0 12 * * * @win(after,20m) @policy(deadline=1h) name=a NOTE\n");
@@ -207,6 +215,7 @@ fn sch_08_a_restart_in_an_open_window_keeps_what_lies_ahead() {
     assert_eq!(place.runs("a"), [minute(0)]);
 }
 
+/// SCH-09, SCH-11, STA-21, ERR-25, OBS-02.
 #[test]
 fn sch_09_11_sta_21_err_25_obs_02_beyond_the_deadline_a_period_is_missed_for_good() {
     let place = Place::with(
@@ -236,6 +245,7 @@ fn sch_09_11_sta_21_err_25_obs_02_beyond_the_deadline_a_period_is_missed_for_goo
     assert!(place.record().is_empty());
 }
 
+/// SCH-10, SCH-13.
 #[test]
 fn sch_10_13_within_the_deadline_it_runs_at_once_and_once() {
     let place = Place::with(NOON);
@@ -253,6 +263,7 @@ fn sch_10_13_within_the_deadline_it_runs_at_once_and_once() {
     assert_eq!(place.runs("a"), [minute(0)]);
 }
 
+/// SCH-12.
 #[test]
 fn sch_12_after_an_hour_of_downtime_one_period_runs() {
     let place = Place::with("* * * * * @policy(deadline=24h) name=a NOTE\n");
@@ -266,6 +277,7 @@ fn sch_12_after_an_hour_of_downtime_one_period_runs() {
     assert_eq!(place.runs("a"), [minute(60), minute(61)]);
 }
 
+/// SCH-15, SCH-16, STA-18, LIF-05.
 #[test]
 fn sch_15_16_sta_18_lif_05_what_state_calls_handled_or_active_does_not_start() {
     let place = Place::with(
@@ -299,6 +311,7 @@ fn sch_15_16_sta_18_lif_05_what_state_calls_handled_or_active_does_not_start() {
     assert_eq!(state["History"][0]["Outcome"], "executed");
 }
 
+/// SCH-17.
 #[test]
 fn sch_17_an_edit_fires_nothing_and_reopens_nothing() {
     let place = Place::with(NOON);
@@ -329,6 +342,7 @@ fn sch_17_an_edit_fires_nothing_and_reopens_nothing() {
     assert_eq!(place.runs("a"), [minute(0)]);
 }
 
+/// SCH-19.
 #[test]
 fn sch_19_suspension_handles_nothing_and_resuming_catches_up_with_one() {
     let suspended = "* * * * * @policy(deadline=1h,suspend=true) name=a NOTE\n";
@@ -355,6 +369,7 @@ fn sch_19_suspension_handles_nothing_and_resuming_catches_up_with_one() {
     assert_eq!(place.runs("a"), [minute(0), minute(5)]);
 }
 
+/// STA-29.
 #[test]
 fn sta_29_a_new_job_never_fires_for_the_past_but_is_not_forgotten_by_a_crash() {
     let place = Place::with(NOON);
@@ -369,6 +384,7 @@ fn sta_29_a_new_job_never_fires_for_the_past_but_is_not_forgotten_by_a_crash() {
     daemon.stop();
 }
 
+/// STA-22, ERR-12.
 #[test]
 fn sta_22_err_12_an_unschedulable_period_is_recorded_with_its_reason() {
     let place =

@@ -27,6 +27,7 @@ fn times(value: &Value, found: &mut Vec<String>) {
     }
 }
 
+/// STA-02, STA-03, STA-04, STA-05, STA-07.
 #[test]
 fn sta_02_03_04_05_07_to_11_25_35_38_the_state_file_is_as_documented() {
     let place = Place::with(
@@ -92,6 +93,7 @@ fn sta_02_03_04_05_07_to_11_25_35_38_the_state_file_is_as_documented() {
     }
 }
 
+/// STA-12, STA-13.
 #[test]
 fn sta_12_13_the_history_is_capped_and_nothing_depends_on_it() {
     let place = Place::with(MINUTELY);
@@ -117,6 +119,7 @@ fn sta_12_13_the_history_is_capped_and_nothing_depends_on_it() {
     assert_eq!(place.runs("a"), (0..5).map(minute).collect::<Vec<_>>());
 }
 
+/// STA-14.
 #[test]
 fn sta_14_state_does_not_change_on_plans_reloads_and_questions() {
     let place = Place::with(MINUTELY);
@@ -145,6 +148,7 @@ fn sta_14_state_does_not_change_on_plans_reloads_and_questions() {
     assert_eq!(read(), before);
 }
 
+/// STA-30, STA-31.
 #[test]
 fn sta_30_31_fault_13_damaged_state_is_put_aside_and_nothing_runs_again() {
     for damage in
@@ -177,6 +181,7 @@ fn sta_30_31_fault_13_damaged_state_is_put_aside_and_nothing_runs_again() {
     }
 }
 
+/// STA-06, STA-32, ERR-24, ERR-30.
 #[test]
 fn sta_06_32_err_24_30_fault_14_incompatible_state_is_refused() {
     type Fields = Box<dyn Fn(&Place) -> Value>;
@@ -228,6 +233,7 @@ fn sta_06_32_err_24_30_fault_14_incompatible_state_is_refused() {
     }
 }
 
+/// ERR-17, STA-35.
 #[test]
 fn err_17_fault_15_sta_35_state_that_cannot_be_trusted_or_read_is_refused() {
     let refused = |what: &str, prepare: &dyn Fn(&Place)| {
@@ -294,6 +300,7 @@ fn fault_20_leftovers_of_a_crash_are_removed() {
     assert_eq!(clutter(&place), 0, "{:?}", names(&place.at("state")));
 }
 
+/// STA-33, STA-34.
 #[test]
 fn sta_33_34_old_state_files_are_read() {
     for file in names(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/states").as_ref()) {
@@ -311,6 +318,7 @@ fn sta_33_34_old_state_files_are_read() {
     }
 }
 
+/// STA-13.
 #[test]
 fn sta_13_a_history_that_is_none_harms_nothing() {
     for history in [json!("x"), json!(null), json!({"a": 1}), json!([1, 2])] {

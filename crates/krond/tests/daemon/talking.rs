@@ -20,6 +20,7 @@ fn not_running_is_exit_1() {
     }
 }
 
+/// OBS-01, OBS-02, OBS-03, LIF-06.
 #[test]
 fn obs_01_02_03_lif_06_status_jobs_history_and_why() {
     let place = Place::with(JOBS);
@@ -85,6 +86,7 @@ fn why_at_a_date_means_the_first_period_of_that_day() {
     daemon.stop();
 }
 
+/// OBS-02.
 #[test]
 fn obs_02_why_says_why_not() {
     let place = Place::with("* * * * * name=a command=/bin/true\n");
