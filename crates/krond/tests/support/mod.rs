@@ -5,7 +5,7 @@
 use kron_core::{Identity, Ledger, Outcome, PeriodId, UtcInstant, UtcSecond};
 use kron_engine::commit::{Batch, RosterLine, Snapshot};
 use kron_engine::kept::{Finished, Kept, Last};
-use krond::store::{Fault, Options, Step, Store, Warning};
+use krond::store::{Fault, Options, Step, Store, StoreError, Warning};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -97,19 +97,33 @@ impl Place {
     }
 
     pub fn open(&self) -> Store {
-        let (store, warnings) = Store::open(&self.path(), Options::at(now())).unwrap();
+        let (store, warnings) = self.take(&Options::at(now()));
         assert_eq!(warnings, []);
         store
     }
 
     pub fn open_warned(&self) -> (Store, Vec<Warning>) {
-        Store::open(&self.path(), Options::at(now())).unwrap()
+        self.take(&Options::at(now()))
+    }
+
+    /// Opens it. A program that another test starts holds a copy of every lock of
+    /// this process until it is executed, so a lock just given back may linger.
+    fn take(&self, options: &Options) -> (Store, Vec<Warning>) {
+        for _ in 0..500 {
+            match Store::open(&self.path(), options.clone()) {
+                Err(StoreError::Locked { .. }) => {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                other => return other.unwrap(),
+            }
+        }
+        panic!("{} stays locked", self.path().display());
     }
 
     pub fn options(&self, change: impl FnOnce(&mut Options)) -> Store {
         let mut options = Options::at(now());
         change(&mut options);
-        Store::open(&self.path(), options).unwrap().0
+        self.take(&options).0
     }
 
     /// The names in the directory, in order, the lock and the roster aside.
