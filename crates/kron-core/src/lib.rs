@@ -51,6 +51,8 @@ mod identity;
 mod job;
 mod ledger;
 pub mod logfmt;
+#[doc(hidden)]
+pub mod mutant;
 mod policy;
 mod profile;
 mod record;

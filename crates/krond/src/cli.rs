@@ -141,6 +141,11 @@ pub struct Start {
     /// For tests: the clock differs by the seconds in this file, read again at USR2
     #[arg(long, hide = true, value_name = "PATH")]
     pub clock_shift: Option<PathBuf>,
+
+    /// For tests: make this mistake
+    #[cfg(feature = "mutants")]
+    #[arg(long, hide = true, value_name = "NAME", value_parser = mutant)]
+    pub mutant: Option<kron_core::mutant::Mutant>,
 }
 
 /// Where a daemon is.
@@ -261,4 +266,10 @@ pub enum StateCommand {
     /// Nothing due before now runs, but what ran under the wrong clock may run
     /// again when its time comes. Works with and without a running daemon.
     Reset(AskJob),
+}
+
+#[cfg(feature = "mutants")]
+fn mutant(name: &str) -> Result<kron_core::mutant::Mutant, String> {
+    let mut all = kron_core::mutant::Mutant::ALL.iter();
+    all.find(|mutant| mutant.as_str() == name).copied().ok_or_else(|| format!("no mutant {name}"))
 }

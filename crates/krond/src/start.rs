@@ -123,6 +123,8 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     if let Some(point) = &arguments.crash_at {
         crash::choose(point);
     }
+    #[cfg(feature = "mutants")]
+    kron_core::mutant::choose(arguments.mutant);
     let signals = Signals::new().map_err(system("block signals"))?;
     let state_dir = place::state_dir(&arguments.place).ok_or_else(|| Failure {
         code: USER,

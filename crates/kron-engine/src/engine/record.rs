@@ -12,6 +12,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
+use kron_core::mutant::{self, Mutant};
 use kron_core::{Closure, SeedHash, Superseded, UtcInstant};
 
 impl Engine {
@@ -112,6 +113,12 @@ impl Engine {
                 batch.roster.push(RosterLine::HasFile(snapshot.identity.clone()));
             }
             batch.jobs.push(snapshot);
+        }
+        if mutant::is(Mutant::CommitAfterExec) {
+            for after in &after {
+                let After::Release(run) = after else { continue };
+                self.release(*run, self.last, effects);
+            }
         }
         self.in_flight = Some(after);
         effects.push(Effect::Commit(Box::new(batch)));
