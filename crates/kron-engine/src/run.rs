@@ -16,6 +16,8 @@ pub(crate) struct Run {
     /// an earlier daemon started.
     pub closure: Option<Closure>,
     pub phase: Phase,
+    /// Whether its preparation takes so long that others do not wait for it.
+    pub is_stalled: bool,
     /// Why it is being ended, if it is.
     pub ending: Option<Ending>,
 }
@@ -88,6 +90,11 @@ impl Run {
     /// Whether nothing is recorded of it yet.
     pub fn is_unstarted(&self) -> bool {
         matches!(self.phase, Phase::Queued | Phase::Preparing)
+    }
+
+    /// Whether it takes a place among those under preparation.
+    pub fn takes_place(&self) -> bool {
+        matches!(self.phase, Phase::Preparing) && !self.is_stalled
     }
 
     /// Whether an alarm still has something to say: one that has come to nothing

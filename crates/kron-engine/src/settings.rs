@@ -28,6 +28,10 @@ pub const GRACE: Duration = Duration::from_secs(10);
 /// Processes under preparation at once.
 pub const PREPARING: usize = 256;
 
+/// A preparation that takes longer gives up its place among them: it waits for
+/// something that others do not need.
+pub const STALLED: Duration = Duration::from_secs(1);
+
 /// Longest preparation of a process: a directory on a mount that does not answer
 /// must not hold a job for ever.
 pub const PREPARATION: Duration = Duration::from_secs(30);

@@ -193,6 +193,7 @@ impl Engine {
             seed_hash: seed_hash.and_then(|last| last.seed_hash),
             closure: None,
             phase: Phase::Running(Begun { process: process.clone(), started_at, user: None }),
+            is_stalled: false,
             ending: None,
         };
         if !alive {

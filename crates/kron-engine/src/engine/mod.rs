@@ -45,6 +45,9 @@ pub struct Engine {
     /// Runs that wait for others to be prepared.
     backlog: VecDeque<RunId>,
     preparing: usize,
+    /// Preparations as they began, each with the uptime from which on it has
+    /// taken long.
+    begun: VecDeque<(Duration, RunId)>,
     /// Jobs kept from starting by the number of runs.
     waiting: VecDeque<JobKey>,
     attention: Attention,
@@ -107,6 +110,7 @@ impl Engine {
             alarms: BinaryHeap::new(),
             backlog: VecDeque::new(),
             preparing: 0,
+            begun: VecDeque::new(),
             waiting: VecDeque::new(),
             attention: Attention::begin(moment.now),
             last: moment,
@@ -166,7 +170,7 @@ impl Engine {
         }
         let alarm = self.alarms.peek().map(|Reverse((at, _, _))| *at);
         let limit = self.stopping.and_then(|stopping| stopping.limit);
-        let uptime = [alarm, limit].into_iter().flatten().min();
+        let uptime = [alarm, limit, self.stalls_at()].into_iter().flatten().min();
         (self.awaited, uptime)
     }
 

@@ -6,12 +6,13 @@ use crate::job::{Blocked, Tracked};
 use crate::kept::Last;
 use crate::report;
 use crate::run::{Alarm, Begun, Phase, Run};
-use crate::settings::{PREPARATION, backoff};
+use crate::settings::{PREPARATION, STALLED, backoff};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::time::Duration;
 use kron_core::{Closure, PeriodId, SeedHash, UtcInstant};
 
 impl Engine {
@@ -48,6 +49,7 @@ impl Engine {
                 seed_hash: Some(seed_hash),
                 closure: Some(closure),
                 phase: Phase::Queued,
+                is_stalled: false,
                 ending: None,
             },
         );
@@ -59,16 +61,40 @@ impl Engine {
 
     /// Lets as many runs be prepared as may be at once.
     pub(super) fn prepare_more(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
-        while self.preparing < self.settings.preparing
+        while self.has_place(moment.uptime)
             && let Some(id) = self.backlog.pop_front()
         {
             let Some(run) = self.runs.get_mut(&id) else { continue };
             let Run { job, period, chosen, .. } = *run;
             run.phase = Phase::Preparing;
             self.preparing += 1;
+            self.begun.push_back((moment.uptime + STALLED, id));
             self.alarms.push(Reverse((moment.uptime + PREPARATION, id, Alarm::Unprepared)));
             effects.push(Effect::Prepare(Preparation { run: id, job, period, chosen }));
         }
+    }
+
+    /// Whether another may be prepared: those that take long make way.
+    fn has_place(&mut self, uptime: Duration) -> bool {
+        while self.stalls_at().is_some_and(|at| at <= uptime)
+            && let Some((_, id)) = self.begun.pop_front()
+            && let Some(run) = self.runs.get_mut(&id)
+        {
+            run.is_stalled = true;
+            self.preparing -= 1;
+        }
+        self.preparing < self.settings.preparing
+    }
+
+    /// When the preparation that began first will have taken too long for those
+    /// that wait, if any do.
+    pub(super) fn stalls_at(&mut self) -> Option<Duration> {
+        while let Some((_, id)) = self.begun.front()
+            && !self.runs.get(id).is_some_and(Run::takes_place)
+        {
+            self.begun.pop_front();
+        }
+        if self.backlog.is_empty() { None } else { self.begun.front().map(|(at, _)| *at) }
     }
 
     /// A process is at the gate. From here on the period counts as executed; the
@@ -85,7 +111,7 @@ impl Engine {
             return;
         };
         let (Phase::Preparing, Some(closure)) = (&run.phase, run.closure.take()) else { return };
-        self.preparing -= 1;
+        self.preparing -= usize::from(run.takes_place());
         let started_at = begun.started_at;
         run.phase = Phase::AtGate(begun);
         let (key, seed_hash) = (run.job, run.seed_hash);
@@ -147,9 +173,7 @@ impl Engine {
     /// Takes a run that has no process back out of everything.
     pub(super) fn drop_unstarted(&mut self, id: RunId) -> Option<Run> {
         let run = self.runs.remove(&id)?;
-        if matches!(run.phase, Phase::Preparing) {
-            self.preparing -= 1;
-        }
+        self.preparing -= usize::from(run.takes_place());
         if let Some(job) = self.job_mut(run.job) {
             job.busy().runs.retain(|known| *known != id);
         }

@@ -385,19 +385,46 @@ fn processes_under_preparation_are_limited() {
         job a 0 10 * * * @win(after,0s)
         job b 0 10 * * * @win(after,0s)
         job c 0 10 * * * @win(after,0s)
-        proc a ready=5s
-        proc b fail=transient ready=1s
+        proc a ready=800ms
+        proc b fail=transient ready=500ms
         set preparing=1
         start
         10:00:20 end",
         "10:00:00 prepare a 10:00
-        10:00:05 prepare b 10:00
-        10:00:05 release a 10:00
-        10:00:06 ERROR error b 10:00 exec: try again
-        10:00:06 prepare c 10:00
-        10:00:06 outcome b 10:00 missed: try again
-        10:00:06 exited a 10:00 0
-        10:00:06 release c 10:00
-        10:00:07 exited c 10:00 0",
+        10:00:00.8 prepare b 10:00
+        10:00:00.8 release a 10:00
+        10:00:01.3 ERROR error b 10:00 exec: try again
+        10:00:01.3 prepare c 10:00
+        10:00:01.3 outcome b 10:00 missed: try again
+        10:00:01.3 release c 10:00
+        10:00:01.8 exited a 10:00 0
+        10:00:02.3 exited c 10:00 0",
+    );
+}
+
+/// Fault 29: many jobs on a mount that does not answer hold nobody else up.
+#[test]
+fn a_preparation_that_hangs_makes_way() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        job b 0 10 * * * @win(after,0s)
+        job c 0 10 * * * @win(after,0s)
+        proc a ready=never
+        proc b ready=never
+        set preparing=1
+        start
+        10:01:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:01 prepare b 10:00
+        10:00:02 prepare c 10:00
+        10:00:02 release c 10:00
+        10:00:03 exited c 10:00 0
+        10:00:30 abandon a 10:00
+        10:00:30 ERROR error a 10:00 prepare: the process was not ready after 30 s
+        10:00:30 outcome a 10:00 missed: the process was not ready after 30 s
+        10:00:31 abandon b 10:00
+        10:00:31 ERROR error b 10:00 prepare: the process was not ready after 30 s
+        10:00:31 outcome b 10:00 missed: the process was not ready after 30 s",
     );
 }

@@ -4,6 +4,7 @@
 //! that is readable when there are any. Whoever has blocked signals for himself
 //! makes the launcher afterwards, so that its threads have them blocked, too.
 
+use super::nursery::Nursery;
 use super::spawn::{self, Prepared};
 use super::{is_transient, process};
 use kron_host::launch::{Plan, PlanError};
@@ -166,6 +167,9 @@ struct Shared {
     /// Told when there is an order, or the end.
     news: Condvar,
     results: Mutex<Vec<Spawned>>,
+    /// A nursery that nobody is using: one is always at hand, so that a start does
+    /// not wait for a program to be executed.
+    nursery: Mutex<Option<Nursery>>,
     /// Companions that run, by number.
     companions: Mutex<HashMap<u64, OwnedFd>>,
     wake: OwnedFd,
@@ -196,6 +200,7 @@ impl Launcher {
             orders: Mutex::default(),
             news: Condvar::new(),
             results: Mutex::default(),
+            nursery: Mutex::default(),
             companions: Mutex::default(),
             wake,
             poll,
@@ -204,7 +209,7 @@ impl Launcher {
         for number in 0..threads {
             let shared = Arc::clone(&launcher.shared);
             let thread = thread::Builder::new().name(format!("start-{number}"));
-            thread.spawn(move || shared.serve())?;
+            thread.spawn(move || shared.serve(number))?;
         }
         Ok(launcher)
     }
@@ -266,20 +271,28 @@ impl Drop for Launcher {
 }
 
 impl Shared {
-    fn serve(&self) {
-        // Kept as long as there is more to do, so that many starts need one.
-        let mut nursery = None;
+    fn serve(&self, number: usize) {
+        // Kept as long as there is more to do, so that many starts need one. If none
+        // can be had now, the next start says why.
+        let begin = || Nursery::begin(&self.options.program).ok();
+        let mut nursery = if number == 0 { begin() } else { None };
         loop {
             let order = match self.next() {
                 Some(order) => order,
                 None => {
-                    drop(nursery.take());
+                    self.put_by(nursery.take());
                     match self.wait() {
                         Some(order) => order,
                         None => return,
                     }
                 }
             };
+            if nursery.is_none() {
+                nursery = lock(&self.nursery).take();
+                if nursery.as_mut().is_some_and(|nursery| !nursery.is_alive()) {
+                    nursery = None;
+                }
+            }
             let run = order.run;
             let spawned = spawn::spawn(&self.options, &mut nursery, order);
             let result = spawned.map(|(prepared, companion)| {
@@ -292,6 +305,16 @@ impl Shared {
             // Fails only if 2^64 results are waiting.
             let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
         }
+    }
+
+    /// Keeps a nursery for the next start, unless there is one: then it ends.
+    fn put_by(&self, nursery: Option<Nursery>) {
+        let mut kept = lock(&self.nursery);
+        let superfluous =
+            if kept.is_none() { std::mem::replace(&mut *kept, nursery) } else { nursery };
+        // Ending one is not waited for by others.
+        drop(kept);
+        drop(superfluous);
     }
 
     /// The next order, if there is one.

@@ -19,7 +19,7 @@
 //! |---|---|
 //! | [`launcher`] | the daemon's side: threads that start processes |
 //! | [`gate`] | the daemon's side of one start |
-//! | `nursery` | a small process that makes set-up processes, while there are any to make |
+//! | `nursery` | a small process that makes set-up processes |
 //! | `setup` | the other side: becoming the command |
 //! | `syslog` | the companion that takes lines to the system log where there is no journal |
 //! | [`process`] | one process: whether it is the one we know, and how it ended |

@@ -1,9 +1,9 @@
 //! A small process that makes set-up processes.
 //!
 //! Executing this program costs more than all the rest of a start, so it is done
-//! once for many: the nursery copies itself for each, and the copies are the
-//! daemon's own children. It lives while there are orders to be filled; a
-//! machine where nothing is due has no process of ours but the daemon.
+//! beforehand: the nursery waits for orders, copies itself for each, and the copies
+//! are the daemon's own children. One is always at hand; while many starts are
+//! asked for at once, there are more.
 //!
 //! The daemon sends a byte with the descriptors of a start (its gate, and where
 //! output goes if that is a pipe), and gets back the number of the process, or
@@ -66,11 +66,17 @@ impl Nursery {
         }
     }
 
-    fn begin(program: &Path) -> io::Result<Self> {
+    /// Begins one.
+    pub fn begin(program: &Path) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(PATIENCE))?;
         let child = Command::new(program).arg(LAUNCH).stdin(OwnedFd::from(theirs)).spawn()?;
         Ok(Self { child, socket: Some(ours) })
+    }
+
+    /// Whether it is still there: somebody may have ended it while it was idle.
+    pub fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
     }
 
     /// The outer error is the nursery's, the inner that of the process.

@@ -3,7 +3,8 @@
 //! 1. Every state file is written beside its final name and fsynced, many at
 //!    once; what the roster learns of jobs is appended and fsynced.
 //! 2. Only if all of that went well, each file takes its final name.
-//! 3. The directory is fsynced; then the roster learns which jobs got a file.
+//! 3. The directory is fsynced; that is when the batch is durable.
+//! 4. When there is time, the roster learns which jobs got a file.
 //!
 //! A crash in between leaves each file either as it was or as it was to be. An
 //! error anywhere ends the commit at once and for good: nothing is tried again
@@ -29,10 +30,37 @@ impl Store {
     /// everything in it is on the disk.
     ///
     /// # Errors
+    /// As [`Store::publish`].
+    pub fn commit(&self, batch: &Batch) -> Result<Vec<Warning>, CommitError> {
+        let warnings = self.publish(batch)?;
+        self.note_files(&batch.roster)?;
+        Ok(warnings)
+    }
+
+    /// Makes a batch durable, but for the lines that say which jobs have a file
+    /// now: [`Store::note_files`] is to be called with them. Nothing waits for those,
+    /// because the next load says it of every file that it finds.
+    ///
+    /// # Errors
     /// When any operation fails. Files may then be as they were or as they were
     /// to be, each whole. Nothing that depends on the batch may happen, and no
     /// later commit succeeds.
-    pub fn commit(&self, batch: &Batch) -> Result<Vec<Warning>, CommitError> {
+    pub fn publish(&self, batch: &Batch) -> Result<Vec<Warning>, CommitError> {
+        self.once(|| self.try_publish(batch))
+    }
+
+    /// Notes which jobs have a file, durably; other lines are passed over. Not
+    /// before there is a file for certain: the roster must not miss one that never
+    /// was.
+    ///
+    /// # Errors
+    /// When any operation fails; then no later commit succeeds.
+    pub fn note_files(&self, lines: &[RosterLine]) -> Result<(), CommitError> {
+        self.once(|| self.append(lines, true))
+    }
+
+    /// Does something unless anything has failed before.
+    fn once<T>(&self, work: impl FnOnce() -> Result<T, CommitError>) -> Result<T, CommitError> {
         let mut has_failed = self.has_failed.lock().unwrap_or_else(PoisonError::into_inner);
         if *has_failed {
             let error = io::Error::other("an earlier commit failed");
@@ -40,12 +68,12 @@ impl Store {
         }
         // If anything below panics, that counts as a failure too.
         *has_failed = true;
-        let warnings = self.try_commit(batch)?;
+        let done = work()?;
         *has_failed = false;
-        Ok(warnings)
+        Ok(done)
     }
 
-    fn try_commit(&self, batch: &Batch) -> Result<Vec<Warning>, CommitError> {
+    fn try_publish(&self, batch: &Batch) -> Result<Vec<Warning>, CommitError> {
         self.folder.check_place().map_err(|error| self.of_directory(Step::Directory, error))?;
         let warnings = self.prepare(batch)?;
         for snapshot in &batch.jobs {
@@ -58,9 +86,6 @@ impl Store {
             let synced = self.folder.sync_directory();
             synced.map_err(|error| self.of_directory(Step::SyncDirectory, error))?;
         }
-        // Not before there is a file for certain: the roster must not miss one that
-        // never was. If a crash comes first, the next load tells it.
-        self.append(batch, true)?;
         Ok(warnings)
     }
 
@@ -81,7 +106,7 @@ impl Store {
             }
             let result = match batch.jobs.get(number) {
                 Some(job) => self.write(job, first.contains(&job.identity)),
-                None => self.append(batch, false).map(|()| None),
+                None => self.append(&batch.roster, false).map(|()| None),
             };
             if result.is_err() {
                 stop.store(true, Ordering::Relaxed);
@@ -91,13 +116,13 @@ impl Store {
         results.into_iter().collect()
     }
 
-    fn append(&self, batch: &Batch, files: bool) -> Result<(), CommitError> {
+    fn append(&self, lines: &[RosterLine], files: bool) -> Result<(), CommitError> {
         let is_file = |line: &&RosterLine| matches!(line, RosterLine::HasFile(_)) == files;
-        if !batch.roster.iter().any(|line| is_file(&line)) {
+        if !lines.iter().any(|line| is_file(&line)) {
             return Ok(());
         }
         let mut roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
-        let appended = roster.append(&self.folder, batch.roster.iter().filter(is_file));
+        let appended = roster.append(&self.folder, lines.iter().filter(is_file));
         appended.map_err(|(step, error)| CommitError {
             identity: None,
             path: self.folder.path_of(names::ROSTER),
