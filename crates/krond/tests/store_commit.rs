@@ -332,3 +332,31 @@ fn the_kernel_sees_the_same_order() {
     let directory = find(last, "fsync(", &format!("{}>)", place.path().display()));
     assert_eq!(trace[directory..].iter().filter(|line| line.contains("rename")).count(), 0);
 }
+
+/// Fault 16: what cannot be moved aside or noted while state is looked up is final,
+/// as in a commit.
+#[test]
+fn a_fault_while_putting_right_is_final() {
+    let mut failed = Vec::new();
+    for number in 0.. {
+        let place = Place::new();
+        place.open().commit(&Batch { roster: vec![], ..batch(2, 0) }).unwrap();
+        let script = Arc::new(Script::default());
+        let store = place.options(|options| options.fault = Some(script.clone()));
+        fs::write(store.path_of(&identity(0)), "damaged").unwrap();
+        script.fail(number, Errno::ENOSPC as i32);
+        let loaded = store.load(&[0, 1].map(identity), now());
+        let Some((step, _)) = script.done.lock().unwrap().get(number).cloned() else {
+            loaded.unwrap();
+            break;
+        };
+        loaded.expect_err("the fault is reported");
+        let is_write = !matches!(step, Step::Directory | Step::Open | Step::Read);
+        assert!(store.has_failed() || !is_write, "{step:?} {number}");
+        assert_eq!(store.commit(&batch(1, 1)).is_err(), store.has_failed());
+        failed.push(step);
+    }
+    for step in [Step::Rename, Step::SyncDirectory, Step::Write, Step::Sync] {
+        assert!(failed.contains(&step), "{step:?} was never tried");
+    }
+}

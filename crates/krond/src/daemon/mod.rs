@@ -399,6 +399,10 @@ impl Daemon {
                     self.say(line);
                 }
                 self.answer_reload(Err(&rejection.text));
+                if self.store.has_failed() {
+                    self.end = Some(End::Fatal);
+                    return;
+                }
                 self.read_again(moment);
             }
         }

@@ -59,6 +59,16 @@ impl Store {
         self.once(|| self.append(lines, true))
     }
 
+    /// Whether something could not be written: nothing will be any more.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        *self.has_failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn fail(&self) {
+        *self.has_failed.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+
     /// Does something unless anything has failed before.
     fn once<T>(&self, work: impl FnOnce() -> Result<T, CommitError>) -> Result<T, CommitError> {
         let mut has_failed = self.has_failed.lock().unwrap_or_else(PoisonError::into_inner);

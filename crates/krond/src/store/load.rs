@@ -35,7 +35,8 @@ impl Store {
     ///
     /// # Errors
     /// When a file cannot be read, must not be trusted or is not understood: all
-    /// such files.
+    /// such files. When one could not be moved aside or noted, no later commit
+    /// succeeds.
     pub fn load(&self, identities: &[Identity], now: UtcInstant) -> Result<Loaded, StoreError> {
         let present = self.present()?;
         let mut loaded =
@@ -64,6 +65,19 @@ impl Store {
             problems.sort_by(|a, b| a.identity.cmp(&b.identity));
             return Err(StoreError::Refused(problems));
         }
+        // From here on something may be written.
+        self.put_right(identities, damaged, &mut loaded, now).inspect_err(|_| self.fail())?;
+        Ok(loaded)
+    }
+
+    /// Moves damaged files aside, and brings the roster up to date.
+    fn put_right(
+        &self,
+        identities: &[Identity],
+        damaged: Vec<(usize, StateError)>,
+        loaded: &mut Loaded,
+        now: UtcInstant,
+    ) -> Result<(), Problem> {
         for (place, error) in damaged {
             let identity = &identities[place];
             let name = names::state(&names::hash(identity));
@@ -74,7 +88,7 @@ impl Store {
             loaded.warnings.push(Warning::Quarantined { identity, path, detail });
         }
         loaded.others = self.consult_roster(identities, &mut loaded.found)?;
-        Ok(loaded)
+        Ok(())
     }
 
     fn present(&self) -> Result<HashSet<names::Hash>, Problem> {
