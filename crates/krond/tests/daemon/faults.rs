@@ -245,11 +245,17 @@ fn fault_25_err_22_23_29_without_processes_it_is_tried_again_within_the_deadline
     let daemon = start.start();
     daemon.ready();
     let set = |limit: &str| {
-        let pid = daemon.pid().to_string();
-        // As that user: root may lack the right to do it for others.
-        let mut command = Command::new("setpriv");
-        command.args([ids[0].as_str(), &ids[1], "--clear-groups", "prlimit", "--pid", &pid, limit]);
-        assert!(command.status().unwrap().success());
+        // The nursery, too, which makes the processes.
+        let tasks = fs::read_dir(format!("/proc/{}/task", daemon.pid())).unwrap();
+        let children = tasks.map(|task| task.unwrap().path().join("children"));
+        let children: String = children.filter_map(|path| fs::read_to_string(path).ok()).collect();
+        let daemon = daemon.pid().to_string();
+        for pid in children.split_whitespace().chain([daemon.as_str()]) {
+            // As that user: root may lack the right to do it for others.
+            let mut command = Command::new("setpriv");
+            command.args([&ids[0], &ids[1], "--clear-groups", "prlimit"]);
+            assert!(command.args(["--pid", pid, limit]).status().unwrap().success());
+        }
     };
     set(limit);
     daemon.clock(-0.2);
