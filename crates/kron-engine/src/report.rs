@@ -8,9 +8,11 @@ use crate::job::{Remark, Tracked};
 use crate::kept::Process;
 use crate::line::{Level, Line};
 use crate::run::{Begun, Run, Why};
+use crate::settings::NAMED_ONE_BY_ONE;
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::ToString;
+use alloc::vec::Vec;
 use core::fmt::Display;
 use core::time::Duration;
 use kron_core::time::duration::Pretty;
@@ -231,9 +233,19 @@ pub(crate) fn reset(job: &Tracked) -> Line {
         .with("message", "its marks are forgotten; nothing due before now runs")
 }
 
-/// The daemon is to end.
-pub(crate) fn stopping(how: Shutdown, running: usize) -> Line {
-    Line::new(Level::Info, "stopping").with("shutdown", how.as_str()).with("running", running)
+/// The daemon is to end while these jobs run.
+pub(crate) fn stopping<'a>(how: Shutdown, running: impl ExactSizeIterator<Item = &'a str>) -> Line {
+    let count = running.len();
+    let line = Line::new(Level::Info, "stopping");
+    let line = line.with("shutdown", how.as_str()).with("running", count);
+    if count == 0 {
+        return line;
+    }
+    let mut names: Vec<&str> = running.take(NAMED_ONE_BY_ONE).collect();
+    if count > NAMED_ONE_BY_ONE {
+        names.push("…");
+    }
+    line.with("jobs", names.join(" "))
 }
 
 /// Jobs are left running.

@@ -322,7 +322,9 @@ impl Engine {
             self.abandon(id, effects);
         }
         self.backlog.clear();
-        effects.push(Effect::Log(report::stopping(how, self.runs.len())));
+        let jobs = self.runs.values().map(|run| self.job(run.job));
+        let names: Vec<&str> = jobs.map(|job| job.map_or("", |job| job.entry.name())).collect();
+        effects.push(Effect::Log(report::stopping(how, names.into_iter())));
         if how == Shutdown::Terminate {
             let running: Vec<RunId> = self.runs.keys().copied().collect();
             for id in running {

@@ -151,7 +151,10 @@ fn said(line: &Line, at: UtcInstant) -> String {
             say.because(Some(&*changes.collect::<Vec<_>>().join(", ")).filter(|c| !c.is_empty()));
         }
         "stopping" => {
-            say.part_some(get("running").map(|running| format!("{running} running")));
+            say.part_some(get("running").map(|running| match get("jobs") {
+                Some(jobs) => format!("{running} running ({jobs})"),
+                None => format!("{running} running"),
+            }));
             say.part_some(get("shutdown").map(|how| format!("shutdown is {how}")));
             say.because(get("message"));
         }
