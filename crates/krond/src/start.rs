@@ -123,6 +123,9 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     if let Some(point) = &arguments.crash_at {
         crash::choose(point);
     }
+    if let Some(failure) = &arguments.fail_at {
+        crash::choose_failure(failure);
+    }
     #[cfg(feature = "mutants")]
     kron_core::mutant::choose(arguments.mutant);
     let signals = Signals::new().map_err(system("block signals"))?;
@@ -141,7 +144,7 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     })?;
     let mut options = store::Options::at(clock.moment().now);
     options.history = arguments.history;
-    if arguments.crash_at.is_some() {
+    if arguments.crash_at.is_some() || arguments.fail_at.is_some() {
         options.fault = Some(Arc::new(crash::InStore));
     }
     let (store, warnings) = Store::open(&state_dir, options).map_err(|error| refused(&error))?;
