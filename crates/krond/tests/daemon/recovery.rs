@@ -237,6 +237,62 @@ fn fault_30_sta_26_a_pid_of_somebody_else_is_neither_active_nor_signalled() {
     other.wait().unwrap();
 }
 
+/// Fault 30: the number, in this very boot, of a process that began at another time, or
+/// whose beginning nobody wrote down.
+/// STA-26.
+#[test]
+fn fault_30_sta_26_a_pid_used_again_is_neither_active_nor_signalled() {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    for ticks in [serde_json::json!(1), Value::Null] {
+        let place = Place::with(
+            "* * * * * @policy(deadline=1h,concurrency=replace) name=a timeout=1s NOTE\n",
+        );
+        let mut other = std::process::Command::new("/bin/sleep").arg("60").spawn().unwrap();
+        let mut active = serde_json::json!({"PeriodID": minute(0), "PID": other.id(),
+            "StartedAt": minute(0), "ChosenTime": minute(0), "BootID": boot.trim()});
+        if !ticks.is_null() {
+            active["StartTicks"] = ticks;
+        }
+        let fields = serde_json::json!({"HandledThrough": minute(0), "ActiveExecution": active});
+        place.plant("a", fields);
+        let daemon = place.start(30.0, &["--grace", "100ms"]);
+        assert_eq!(&daemon.ready()["adopted"], "0");
+        let state = place.state("a");
+        assert!(state["ActiveExecution"].is_null(), "{state}");
+        assert!(state["History"][0]["ExitCode"].is_null(), "{state}");
+        daemon.clock(59.8);
+        daemon.ran("a", &minute(1));
+        daemon.stop();
+        assert!(other.try_wait().unwrap().is_none());
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
+}
+
+/// Fault 30: a survivor is known again whatever it calls itself.
+#[test]
+fn fault_30_a_survivor_with_a_misleading_name_is_known_again() {
+    let place = Place::new();
+    let program = place.at(") R 1");
+    let copied = std::process::Command::new("cp").arg("/bin/sleep").arg(&program).status();
+    assert!(copied.unwrap().success());
+    place.jobs(
+        "* * * * * @policy(deadline=1h,concurrency=replace) name=a command=\"'HERE/) R 1' 600\"\n",
+    );
+    let daemon = place.start(-30.0, &[]);
+    daemon.clock(-0.2);
+    let pid = daemon.wait_of("started", "a").pid();
+    let comm = format!("/proc/{pid}/comm");
+    wait_for("its name", || (fs::read_to_string(&comm).unwrap() == ") R 1\n").then_some(()));
+    daemon.kill();
+    let daemon = place.start(30.0, &["--grace", "1s"]);
+    assert_eq!(&daemon.ready()["adopted"], "1");
+    daemon.clock(59.8);
+    daemon.outcome("a", &minute(1), "executed");
+    assert!(!alive(pid));
+    daemon.kill();
+}
+
 /// LIF-19.
 #[test]
 fn lif_19_fault_36_39_killed_again_and_again_no_minute_runs_twice() {
