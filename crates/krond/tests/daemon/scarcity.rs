@@ -20,7 +20,7 @@ fn limit_files(pid: Pid, most: &str) {
 /// The lowest number that is not a descriptor of a process: with this as its limit
 /// it gets no other.
 fn lowest_free(pid: Pid) -> usize {
-    (0..).find(|n| fs::symlink_metadata(format!("/proc/{pid}/fd/{n}")).is_err()).unwrap()
+    (0..1_000_000).find(|n| fs::symlink_metadata(format!("/proc/{pid}/fd/{n}")).is_err()).unwrap()
 }
 
 /// Fault 16, 25: real EMFILE. Whoever wants to talk waits until something else happens, and
