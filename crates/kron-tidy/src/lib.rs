@@ -4,6 +4,7 @@
 //! | test file | checks |
 //! |---|---|
 //! | `requirements` | every requirement of a finished part is named by a test |
+//! | `faults` | every fault of `docs/FAULTS.md` is a test |
 //! | `licences` | every dependency may be used under a licence we accept |
 //! | `purity` | the engine cannot reach clock, files, environment or platform mathematics |
 

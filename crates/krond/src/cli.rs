@@ -138,6 +138,10 @@ pub struct Start {
     #[arg(long, hide = true, value_name = "POINT")]
     pub crash_at: Option<String>,
 
+    /// For tests: a step that fails, such as rename:3=ENOSPC
+    #[arg(long, hide = true, value_name = "STEP", value_parser = crate::crash::failure)]
+    pub fail_at: Option<crate::crash::Failure>,
+
     /// For tests: the clock differs by the seconds in this file, read again at USR2
     #[arg(long, hide = true, value_name = "PATH")]
     pub clock_shift: Option<PathBuf>,

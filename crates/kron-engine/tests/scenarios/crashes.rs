@@ -138,6 +138,38 @@ fn every_step() {
     }
 }
 
+/// Fault 39: the harness itself. A daemon that lets commands go before their start is
+/// durable is caught by crashes at some steps, and by those only.
+#[test]
+fn a_daemon_that_records_too_late_is_caught() {
+    let script = "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=5m,concurrency=allow)
+        proc a run=20s
+        set commit=300ms";
+    let mut caught = Vec::new();
+    for step in 1..40 {
+        let mut world = play(script);
+        world.records_late = true;
+        world.crash_at = Some(Point::Step(step));
+        let lives = std::panic::AssertUnwindSafe(|| {
+            for minute in 0..4 {
+                for second in ["05", "30"] {
+                    if !world.is_up() {
+                        world.start();
+                    }
+                    world.until(instant(&format!("10:{minute:02}:{second}")));
+                }
+            }
+        });
+        if let Err(panic) = std::panic::catch_unwind(lives) {
+            let message = panic.downcast_ref::<String>().expect("a message");
+            assert!(message.contains("runs twice"), "step {step}: {message}");
+            caught.push(step);
+        }
+    }
+    assert!((1..30).contains(&caught.len()), "{caught:?}");
+}
+
 /// SCH-15, STA-18: planted state counts.
 #[test]
 fn what_is_durable_counts() {

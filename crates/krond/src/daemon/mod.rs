@@ -190,6 +190,9 @@ impl Daemon {
             let _ = self.poll.add(io::stderr(), Source::Log, Interest::Write);
         }
         let ready = self.poll.wait(None)?;
+        if ready.iter().any(|source| !matches!(source, Source::Control | Source::Metrics)) {
+            self.listen_again();
+        }
         if ready.contains(&Source::Signals) {
             // First, because one of them sets the clock, in tests.
             self.hear(Source::Signals, self.clock.moment());
@@ -202,12 +205,17 @@ impl Daemon {
             }
         }
         self.settle(moment);
-        // There may be a descriptor for whoever waits again.
+        Ok(())
+    }
+
+    /// Something has happened, so there may be a descriptor for whoever could not be let
+    /// in. That somebody wants to come in does not count: two listeners would wake
+    /// each other without end.
+    fn listen_again(&mut self) {
         self.server.listen_again(&self.poll);
         if let Some(scrapes) = &mut self.scrapes {
             scrapes.listen_again(&self.poll);
         }
-        Ok(())
     }
 
     fn hear(&mut self, source: Source, moment: Moment) {

@@ -1,5 +1,6 @@
 //! The processes of runs: at the gate, running, and what is left of them.
 
+use crate::crash;
 use crate::exec::{Gate, Prepared, Released, process};
 use crate::poll::{Interest, Poll, Source};
 use kron_engine::event::{Exit, RunId};
@@ -63,8 +64,8 @@ impl Processes {
             return Ok(false);
         };
         let Prepared { process, pidfd, gate } = prepared;
-        let watched = poll
-            .add(gate.fd(), Source::Gate(run), Interest::Read)
+        let watched = crash::step("watch")
+            .and_then(|()| poll.add(gate.fd(), Source::Gate(run), Interest::Read))
             .and_then(|()| poll.add(&pidfd, Source::Process(run), Interest::Read));
         if let Err(error) = watched {
             self.end(process.pid, pidfd, poll);

@@ -7,6 +7,7 @@ use super::gate::Gate;
 use super::launcher::{Options, Order, Refusal, Target};
 use super::nursery::Nursery;
 use super::{SYSLOG, process, syslog, wire};
+use crate::crash;
 use kron_engine::kept::Process;
 use kron_host::launch::{Ids, Sink};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -38,6 +39,12 @@ pub(super) type Companion = (u32, OwnedFd);
 /// A child that is ended and collected unless it is kept.
 struct Held(Option<OwnedFd>);
 
+impl Held {
+    fn keep(mut self) -> io::Result<OwnedFd> {
+        self.0.take().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
 impl Drop for Held {
     fn drop(&mut self) {
         if let Some(pidfd) = &self.0 {
@@ -54,6 +61,7 @@ pub(super) fn spawn(
     order: Order,
 ) -> Result<(Prepared, Option<Companion>), Refusal> {
     let mut plan = (order.plan)().map_err(Refusal::Plan)?;
+    crash::step("gate")?;
     let (mut ours, theirs) = UnixStream::pair()?;
     let to_syslog = order.stdout == Target::Syslog || order.stderr == Target::Syslog;
     let journal = to_syslog && options.journal.exists();
@@ -72,6 +80,7 @@ pub(super) fn spawn(
         Target::Inherit | Target::Syslog => Sink::Inherit,
     };
     let pipe = if to_syslog && !journal {
+        crash::step("pipe")?;
         Some(pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?)
     } else {
         None
@@ -79,17 +88,20 @@ pub(super) fn spawn(
     let writer = pipe.as_ref().map(|(_, writer)| writer.as_fd());
     let stdout = writer.filter(|_| order.stdout == Target::Syslog);
     let stderr = writer.filter(|_| order.stderr == Target::Syslog);
+    crash::step("fork")?;
     let pid = Nursery::bear(nursery, &options.program, theirs.as_fd(), stdout, stderr)?;
-    let pidfd = match process::open(pid) {
+    let opened = crash::step("pidfd").and_then(|()| Ok(process::open(pid)?));
+    let pidfd = match opened {
         Ok(pidfd) => pidfd,
         Err(error) => {
             // It sees its gate close and ends; nobody else would collect it.
             drop((ours, theirs));
             let _ = waitpid(i32::try_from(pid).ok().and_then(Pid::from_raw), WaitOptions::empty());
-            return Err(Refusal::Spawn(error.into()));
+            return Err(Refusal::Spawn(error));
         }
     };
-    let mut held = Held(Some(pidfd));
+    let held = Held(Some(pidfd));
+    crash::step("observe")?;
     let process = process::observe(pid)?;
     // Their ends of socket and pipe.
     drop(theirs);
@@ -103,10 +115,12 @@ pub(super) fn spawn(
         .transpose()?;
     // Last: as long as it has no plan, it can be ended without waiting.
     ours.set_write_timeout(Some(PATIENCE))?;
+    crash::step("plan")?;
     // If it is gone already, another may live.
     ours.write_all(&text).map_err(|_| io::Error::from(rustix::io::Errno::AGAIN))?;
-    let pidfd = held.0.take().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-    Ok((Prepared { process, pidfd, gate: Gate::new(ours) }, companion))
+    let pidfd = held.keep()?;
+    let companion = companion.map(|(pid, held)| Ok::<_, io::Error>((pid, held.keep()?)));
+    Ok((Prepared { process, pidfd, gate: Gate::new(ours) }, companion.transpose()?))
 }
 
 fn accompany(
@@ -115,8 +129,9 @@ fn accompany(
     ids: Option<&Ids>,
     tag: &str,
     pid: u32,
-) -> io::Result<Companion> {
-    let child = Command::new(&options.program)
+) -> io::Result<(u32, Held)> {
+    crash::step("companion")?;
+    let mut child = Command::new(&options.program)
         .arg(SYSLOG)
         .args(syslog::words(&options.syslog, ids, tag, pid))
         .stdin(pipe)
@@ -124,6 +139,12 @@ fn accompany(
         .stderr(Stdio::null())
         .spawn()?;
     let pid = child.id();
-    let pidfd = process::open(pid).map_err(io::Error::from)?;
-    Ok((pid, pidfd))
+    match process::open(pid) {
+        Ok(pidfd) => Ok((pid, Held(Some(pidfd)))),
+        Err(error) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(error.into())
+        }
+    }
 }

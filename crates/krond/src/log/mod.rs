@@ -192,15 +192,20 @@ impl Logger {
     }
 
     /// Writes what was added, and waits a little for a reader that is slow: there
-    /// will be no next time.
+    /// will be no next time. One that reads gets all of it.
     pub fn finish(&mut self) {
+        /// How often nothing is read before it is given up.
         const TRIES: usize = 20;
+        /// How often a part is read: even of what a pipe of one page holds.
+        const PARTS: usize = KEPT / 1024;
         let a_while = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-        for _ in 0..TRIES {
-            if self.flush() {
+        let mut tries = 0;
+        for _ in 0..PARTS {
+            if self.flush() || tries == TRIES {
                 return;
             }
-            let _ = self.out.poll(&a_while);
+            let has_room = self.out.poll(&a_while).is_some_and(|state| !state.is_empty());
+            tries += usize::from(!has_room);
         }
     }
 }

@@ -2,8 +2,10 @@
 //! signals, crowds.
 
 use crate::support::{
-    Daemon, Place, Start, a_moment, alive, minute, need, need_root, set_mode, wait_for, wait_gone,
+    Daemon, Place, Start, a_moment, alive, children, minute, need, need_root, set_mode, wait_for,
+    wait_gone, with_own_mounts,
 };
+use nix::mount::{MsFlags, mount};
 use nix::sys::signal::Signal;
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,56 +16,98 @@ use std::time::Duration;
 
 const NOON: &str = "0 12 * * * @policy(deadline=1h) name=a NOTE\n";
 
-/// A state directory on a file system of its own.
-struct Disk(PathBuf);
+/// A state directory on a file system of its own, which only this thread sees.
+struct Disk {
+    path: PathBuf,
+    image: Option<PathBuf>,
+}
+
+fn done(command: &mut Command) -> bool {
+    command.status().is_ok_and(|status| status.success())
+}
 
 impl Disk {
-    fn mount(place: &Place) -> Option<Self> {
-        if !need_root() {
+    /// A small one.
+    fn small(place: &Place) -> Self {
+        place.make_state();
+        let path = place.at("state");
+        let options = Some("size=128k,mode=700");
+        mount(Some("krond-test"), &path, Some("tmpfs"), MsFlags::empty(), options).unwrap();
+        Self { path, image: None }
+    }
+
+    /// One that can break. Nothing where there are no such devices.
+    fn breakable(place: &Place) -> Option<Self> {
+        if !need("mkfs.ext4") {
             return None;
         }
         place.make_state();
-        let path = place.at("state");
-        let status = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=128k,mode=700", "krond-test"])
-            .arg(&path)
-            .status();
-        if !status.is_ok_and(|status| status.success()) {
-            println!("SKIPPED: cannot mount");
+        let image = place.write("disk", "");
+        fs::File::options().write(true).open(&image).unwrap().set_len(4 << 20).unwrap();
+        assert!(done(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image)));
+        let disk = Self { path: place.at("state"), image: Some(image) };
+        if !disk.attach() {
+            println!("SKIPPED: a file cannot be mounted as a disk here");
             return None;
         }
-        Some(Self(path))
+        set_mode(&disk.path, 0o700);
+        Some(disk)
+    }
+
+    fn attach(&self) -> bool {
+        let image = self.image.as_ref().unwrap();
+        done(Command::new("mount").args(["-o", "loop"]).arg(image).arg(&self.path))
     }
 
     fn fill(&self) {
         for size in [65536, 4096] {
             let mut n = 0;
-            while fs::write(self.0.join(format!("fill-{size}-{n}")), vec![0; size]).is_ok() {
+            while fs::write(self.path.join(format!("fill-{size}-{n}")), vec![0; size]).is_ok() {
                 n += 1;
             }
         }
     }
 
-    fn empty(&self) {
-        for item in fs::read_dir(&self.0).unwrap() {
+    /// As the kernel does it after an error of the disk: nothing can be written any
+    /// more, not even to a file that is open.
+    fn break_it(&self) {
+        assert!(done(Command::new("mount").args(["-o", "remount,abort"]).arg(&self.path)));
+    }
+
+    /// As one that was never writable.
+    fn protect(&self) {
+        assert!(done(Command::new("mount").args(["-o", "remount,ro"]).arg(&self.path)));
+    }
+
+    fn mend(&self) {
+        if self.image.is_some() {
+            assert!(done(Command::new("umount").arg(&self.path)));
+            assert!(self.attach());
+            return;
+        }
+        assert!(done(Command::new("mount").args(["-o", "remount,rw"]).arg(&self.path)));
+        for item in fs::read_dir(&self.path).unwrap() {
             let path = item.unwrap().path();
             if path.file_name().unwrap().to_str().unwrap().starts_with("fill-") {
                 fs::remove_file(path).unwrap();
             }
         }
     }
-
-    fn remount(&self, how: &str) -> bool {
-        let option = format!("remount,{how}");
-        let status = Command::new("mount").args(["-o", &option]).arg(&self.0).status();
-        status.is_ok_and(|status| status.success())
-    }
 }
 
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
-    }
+/// Runs something with a disk, and with what makes it unusable.
+fn with_bad_disk(jobs: &str, test: impl Fn(&Place, &Disk, &dyn Fn()) + Sync) {
+    let place = Place::with(jobs);
+    with_own_mounts(|| {
+        let disk = Disk::small(&place);
+        test(&place, &disk, &|| disk.fill());
+    });
+    let place = Place::with(jobs);
+    with_own_mounts(|| {
+        if let Some(disk) = Disk::breakable(&place) {
+            test(&place, &disk, &|| disk.break_it());
+        }
+    });
 }
 
 fn ends_by_persistence(daemon: Daemon<'_>) {
@@ -79,49 +123,35 @@ fn ends_by_persistence(daemon: Daemon<'_>) {
 
 /// ERR-18, ERR-20, ERR-30, STA-17.
 #[test]
-fn fault_16_err_18_20_30_sta_17_a_full_disk_at_the_start_releases_nothing() {
-    let place = Place::with(NOON);
-    let Some(disk) = Disk::mount(&place) else { return };
-    let daemon = place.start(-30.0, &[]);
-    disk.fill();
-    daemon.clock_now(1.0);
-    ends_by_persistence(daemon);
-    a_moment();
-    assert!(place.record().is_empty());
-    disk.empty();
-    let daemon = place.start(5.0, &[]);
-    daemon.ran("a", &minute(0));
-    daemon.stop();
-    assert_eq!(place.runs("a"), [minute(0)]);
+fn fault_16_err_18_20_30_sta_17_a_full_or_broken_disk_at_the_start_releases_nothing() {
+    with_bad_disk(NOON, |place, disk, spoil| {
+        let daemon = place.start(-30.0, &[]);
+        spoil();
+        daemon.clock_now(1.0);
+        ends_by_persistence(daemon);
+        a_moment();
+        assert!(place.record().is_empty());
+        disk.mend();
+        let daemon = place.start(5.0, &[]);
+        daemon.ran("a", &minute(0));
+        daemon.stop();
+        assert_eq!(place.runs("a"), [minute(0)]);
+    });
 }
 
 /// ERR-19, ERR-20.
 #[test]
-fn fault_16_err_19_20_a_disk_full_or_read_only_at_the_end_stops_the_daemon() {
-    for read_only in [false, true] {
-        let place = Place::with(
-            "0 12 * * * @policy(deadline=1h) name=a shell=true command=\"echo a $KRON_PERIOD_ID >> HERE/record; while ! test -e HERE/go; do sleep 0.02; done\"\n\
-             1 12 * * * @policy(deadline=1h) name=later NOTE\n",
-        );
-        let Some(disk) = Disk::mount(&place) else { return };
+fn fault_16_err_19_20_a_disk_full_or_broken_at_the_end_stops_the_daemon() {
+    let jobs = "0 12 * * * @policy(deadline=1h) name=a shell=true command=\"echo a $KRON_PERIOD_ID >> HERE/record; while ! test -e HERE/go; do sleep 0.02; done\"\n\
+         1 12 * * * @policy(deadline=1h) name=later NOTE\n";
+    with_bad_disk(jobs, |place, disk, spoil| {
         let daemon = place.start(-30.0, &[]);
         daemon.clock(-0.2);
         daemon.wait_of("started", "a");
-        if read_only {
-            if !disk.remount("ro") {
-                println!("SKIPPED: busy, cannot be made read-only");
-                return;
-            }
-        } else {
-            disk.fill();
-        }
+        spoil();
         place.write("go", "");
         ends_by_persistence(daemon);
-        if read_only {
-            assert!(disk.remount("rw"));
-        } else {
-            disk.empty();
-        }
+        disk.mend();
         let daemon = place.start(5.0, &[]);
         a_moment();
         // STA-28: its end was not recorded.
@@ -130,7 +160,37 @@ fn fault_16_err_19_20_a_disk_full_or_read_only_at_the_end_stops_the_daemon() {
         daemon.ran("later", &minute(1));
         daemon.stop();
         assert_eq!(place.runs("a"), [minute(0)]);
-    }
+    });
+}
+
+/// ERR-17.
+#[test]
+fn fault_16_err_17_a_disk_that_is_full_or_read_only_from_the_beginning_is_refused() {
+    let place = Place::with(NOON);
+    with_own_mounts(|| {
+        let disk = Disk::small(&place);
+        for (known, full) in [(false, false), (false, true), (true, false), (true, true)] {
+            if known {
+                place.start(-30.0, &[]).stop();
+            }
+            if full {
+                disk.fill();
+            } else {
+                disk.protect();
+            }
+            let output = place.start_fails(&[]);
+            assert!([3, 4].contains(&output.status), "{}", output.stderr);
+            let events = output.events();
+            let error = events.iter().find(|event| &event["level"] == "error").unwrap();
+            assert!(error.has("error_type") && error.has("operation"), "{}", error.line);
+            disk.mend();
+        }
+        let daemon = place.start(-10.0, &[]);
+        daemon.clock(-0.1);
+        daemon.ran("a", &minute(0));
+        daemon.stop();
+        assert_eq!(place.runs("a"), [minute(0)]);
+    });
 }
 
 #[test]
@@ -178,6 +238,29 @@ fn fault_12_lif_14_a_storm_of_hup_loses_and_doubles_nothing() {
     }
 }
 
+/// A thousand that come while it can take none are one reload, or one and another.
+/// LIF-14.
+#[test]
+fn fault_12_lif_14_a_thousand_hup_at_once_are_coalesced() {
+    let place = Place::with("0 12 * * * @policy(deadline=1h) name=a NOTE\n");
+    let daemon = place.start(-30.0, &[]);
+    daemon.signal(Signal::SIGSTOP);
+    place.jobs(
+        "0 12 * * * @policy(deadline=1h) name=a NOTE\n0 12 * * * @policy(deadline=1h) name=b NOTE\n",
+    );
+    for _ in 0..1000 {
+        daemon.signal(Signal::SIGHUP);
+    }
+    daemon.signal(Signal::SIGCONT);
+    daemon.wait("reloaded");
+    daemon.clock(-0.1);
+    daemon.ran("a", &minute(0));
+    daemon.ran("b", &minute(0));
+    assert!((1..=2).contains(&daemon.count("reloaded")), "{}", daemon.text());
+    daemon.stop();
+    assert_eq!([place.runs("a"), place.runs("b")], [[minute(0)], [minute(0)]]);
+}
+
 /// EXE-04, EXE-28, PERF-01.
 #[test]
 fn fault_23_exe_04_28_perf_01_a_thousand_children_that_end_together() {
@@ -201,8 +284,7 @@ fn fault_23_exe_04_28_perf_01_a_thousand_children_that_end_together() {
     assert_eq!(jobs.len(), 1000);
     assert_eq!(daemon.count("started"), 1000);
     // No zombie, no descriptor left.
-    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", daemon.pid()));
-    assert_eq!(children.unwrap().trim(), "");
+    wait_for("no zombie", || children(daemon.pid()).is_empty().then_some(()));
     wait_for("descriptors closed", || (descriptors() <= before + 2).then_some(()));
     daemon.stop();
     assert_eq!(place.state("j999")["LastExitCode"], 999 % 7);
@@ -274,6 +356,54 @@ fn fault_25_err_22_23_29_without_processes_it_is_tried_again_within_the_deadline
     daemon.stop();
     assert_eq!(place.runs("a"), [minute(0)]);
     assert!(place.runs("short").is_empty());
+}
+
+/// Fault 29: a directory on a mount that does not answer: a job that has to do with it waits
+/// by itself, and others are on time. That it is given up in time is told with a
+/// false clock in `preparation_that_never_ends`.
+#[test]
+fn fault_29_a_hung_mount_holds_up_nobody_else() {
+    let place = Place::with(
+        "* * * * * @policy(deadline=1h) name=hung cwd=HERE/hung NOTE\n\
+         * * * * * @policy(deadline=1h) name=file stdout=file:HERE/hung/out NOTE\n\
+         * * * * * @policy(deadline=1h) name=program command=HERE/hung/program\n\
+         * * * * * @policy(deadline=1h) name=a NOTE\n\
+         * * * * * @policy(deadline=1h) name=b NOTE\n",
+    );
+    fs::create_dir(place.at("hung")).unwrap();
+    with_own_mounts(|| {
+        // A file system in user space whose server, the daemon itself, never serves.
+        let script = "exec 9<> /dev/fuse && \
+            mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0,allow_other hung \"$0\" || exit 99; \
+            exec \"$@\"";
+        let start = Start::new(&place, &[]).clock(-30.0);
+        let hung = place.at("hung");
+        let start = start.through(&["sh", "-c", script, hung.to_str().unwrap()]);
+        let mut daemon = start.start();
+        let is_up = wait_for("ready or an end", || {
+            let is_running = daemon.is_running();
+            (!is_running || daemon.count("ready") > 0).then_some(is_running)
+        });
+        if !is_up {
+            let output = daemon.end().exits(99);
+            println!("SKIPPED: no mount that hangs can be made here: {}", output.stderr);
+            return;
+        }
+        for n in 0..2 {
+            daemon.clock(60.0 * n as f64 - 0.1);
+            daemon.ran("a", &minute(n));
+            daemon.ran("b", &minute(n));
+        }
+        for job in ["hung", "file", "program"] {
+            assert!(daemon.all("started", job).is_empty(), "{job} was started");
+        }
+        place.ask(&["status"]).exits(0);
+        // And nobody has to wait for them at the end.
+        daemon.stop();
+        for job in ["hung", "file", "program"] {
+            assert!(place.runs(job).is_empty(), "{job}");
+        }
+    });
 }
 
 #[test]

@@ -481,3 +481,42 @@ fn lif_07_the_pid_file_is_ours_whatever_was_there() {
     assert_eq!(place.read("target"), "keep");
     daemon.stop();
 }
+
+/// Fault 9: a file that is replaced all the time is used in one version or the other, by
+/// the start and by every reload.
+#[test]
+fn fault_9_a_file_replaced_while_it_is_read_is_one_version() {
+    let version = |letter: char, count: usize| {
+        let line = |n| format!("0 0 1 1 * name={letter}{n} command=/bin/true\n");
+        (0..count).map(line).collect::<String>()
+    };
+    let versions = [version('a', 800), version('b', 1200)];
+    let place = Place::with(&versions[0]);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for text in versions.iter().cycle() {
+                let new = place.write("new", text);
+                fs::rename(new, place.at("jobs.kron")).unwrap();
+                if stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+        let daemon = place.start(-30.0, &[]);
+        let seen: Vec<_> = (0..10)
+            .map(|_| {
+                let jobs = place.ask_jobs();
+                (place.ask(&["reload"]), jobs)
+            })
+            .collect();
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        for (reload, jobs) in seen {
+            assert_eq!(reload.status, 0, "{}", reload.stderr);
+            let first = jobs.keys().next().unwrap().chars().next().unwrap();
+            assert!(jobs.keys().all(|name| name.starts_with(first)), "{first}");
+            assert_eq!(jobs.len(), if first == 'a' { 800 } else { 1200 });
+        }
+        daemon.stop();
+    });
+}

@@ -1,7 +1,7 @@
 //! Many entries: woken when something is due and at no other time, in memory that
 //! grows with them and no faster. How fast it is, `make bench-daemon` measures.
 
-use crate::support::{Place, minute};
+use crate::support::{Place, minute, ticks};
 use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
@@ -87,13 +87,6 @@ fn perf_02_sch_01_a_job_among_thousands_is_not_a_second_late() {
     daemon.stop();
 }
 
-/// Processor time of a process, in ticks.
-fn ticks(pid: i32) -> u64 {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
-    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
-}
-
 /// Found by a reader: it spun until the last job had ended.
 /// LIF-12, PERF-04.
 #[test]
@@ -110,9 +103,9 @@ fn lif_12_perf_04_a_stop_that_waits_costs_nothing() {
         .spawn()
         .unwrap();
     daemon.wait("stopping");
-    let before = ticks(daemon.pid().as_raw());
+    let before = ticks(daemon.pid());
     sleep(Duration::from_secs(1));
-    let spent = ticks(daemon.pid().as_raw()) - before;
+    let spent = ticks(daemon.pid()) - before;
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(job), nix::sys::signal::Signal::SIGKILL)
         .unwrap();
     daemon.end().exits(0);

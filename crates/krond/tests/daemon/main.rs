@@ -3,13 +3,18 @@
 //! Each test names the rows of `docs/REQUIREMENTS.md` (LIF, SCH, EXE, STA, ERR,
 //! OBS) and the faults it stands for.
 
+mod clocks;
+mod failing;
 mod faults;
 mod lifecycle;
 mod load;
 mod logs;
 mod recovery;
+mod refusals;
 mod running;
+mod scarcity;
 mod scheduling;
 mod states;
+mod strangers;
 mod support;
 mod talking;

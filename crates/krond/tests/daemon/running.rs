@@ -370,6 +370,35 @@ fn fault_22_err_13_14_15_what_cannot_be_started_is_recorded_once_with_its_reason
     daemon.stop();
 }
 
+/// Fault 22: what is too large for the kernel is known only when it is executed.
+#[test]
+fn fault_22_arguments_and_environment_too_large_are_recorded_once() {
+    if !need("prlimit") {
+        return;
+    }
+    let big = "x".repeat(60_000);
+    let place =
+        Place::with(&format!("{AT_NOON} name=big env=MORE={big} NOTE\n{AT_NOON} name=good NOTE\n"));
+    // A quarter of the stack is what arguments and environment may take: 128 KiB.
+    let start = Start::new(&place, &[]).clock(-30.0).env("MUCH", &"x".repeat(90_000));
+    let daemon = start.through(&["prlimit", "--stack=524288:524288", "--"]).start();
+    daemon.ready();
+    daemon.clock(-0.2);
+    daemon.outcome("big", &minute(0), "executed");
+    assert_eq!(&daemon.ran("big", &minute(0))["exit_code"], "126");
+    let error = daemon.wait_of("error", "big");
+    assert_eq!(&error["error_type"], "ExecutionError", "{}", error.line);
+    assert!(error["message"].contains("too long"), "{}", error.line);
+    daemon.ran("good", &minute(0));
+    daemon.stop();
+    assert!(place.runs("big").is_empty());
+    let state = place.state("big");
+    assert_eq!(state["History"].as_array().unwrap().len(), 1, "{state}");
+    assert_eq!(state["LastExitCode"], 126, "{state}");
+    place.start(5.0, &[]).stop();
+    assert_eq!(place.state("big"), state);
+}
+
 /// ERR-15.
 #[test]
 fn err_15_a_permanent_failure_is_left_open_until_the_deadline_and_not_lost_by_a_crash() {

@@ -381,3 +381,136 @@ fn fault_19_deep_and_long_state_files_are_bounded() {
         assert!(place.state("a")["History"].as_array().unwrap().len() <= 100);
     }
 }
+
+/// Fault 17: deleted while its job runs, it is written again when that ends.
+#[test]
+fn fault_17_a_state_file_deleted_while_its_job_runs_is_written_again() {
+    let place = Place::with(
+        "0 12 * * * @policy(deadline=1h) name=a shell=true command=\"echo a $KRON_PERIOD_ID >> HERE/record; while ! test -e HERE/go; do sleep 0.02; done\"\n",
+    );
+    let daemon = place.start(-30.0, &[]);
+    daemon.clock(-0.2);
+    daemon.wait_of("started", "a");
+    fs::remove_file(place.state_file("a")).unwrap();
+    place.write("go", "");
+    daemon.ran("a", &minute(0));
+    daemon.stop();
+    let state = place.state("a");
+    assert_eq!([&state["LastHandledPeriodID"], &state["LastOutcome"]], [&minute(0), "executed"]);
+    let daemon = place.start(5.0, &[]);
+    a_moment();
+    daemon.stop();
+    assert_eq!(place.runs("a"), [minute(0)]);
+}
+
+/// Fault 17: another directory in its place is not taken for it.
+#[test]
+fn fault_17_a_state_directory_that_is_replaced_ends_the_daemon() {
+    let place = Place::with(NOON);
+    let daemon = place.start(-30.0, &[]);
+    fs::rename(place.at("state"), place.at("away")).unwrap();
+    place.make_state();
+    daemon.clock_now(1.0);
+    let output = daemon.end().exits(4);
+    let error = output.events().into_iter().find(|event| event.is("error")).unwrap();
+    assert_eq!([&error["error_type"], &error["fatal"]], ["PersistenceError", "true"]);
+    a_moment();
+    assert!(place.record().is_empty() && names(&place.at("state")).is_empty());
+    fs::remove_dir(place.at("state")).unwrap();
+    fs::rename(place.at("away"), place.at("state")).unwrap();
+    let daemon = place.start(5.0, &[]);
+    daemon.ran("a", &minute(0));
+    daemon.stop();
+    assert_eq!(place.runs("a"), [minute(0)]);
+}
+
+/// Fault 19: a million entries, and a million parentheses inside one another.
+#[test]
+fn fault_19_a_million_entries_and_a_million_deep() {
+    let nested = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
+    for history in [format!("[{}{{}}]", "{},".repeat(999_999)), nested] {
+        let place = Place::with(NOON);
+        place.plant("a", json!({"NotBefore": minute(-1)}));
+        let text = fs::read_to_string(place.state_file("a")).unwrap();
+        let text = text.replace("\"History\":[]", &format!("\"History\":{history}"));
+        assert!(text.len() > 1_000_000);
+        place.plant_text("a", &text);
+        let daemon = place.start(-30.0, &[]);
+        daemon.clock(-0.2);
+        // Whether it was read without its history or put aside, the job goes on.
+        daemon.ran("a", &minute(0));
+        let most = crate::support::memory(daemon.pid(), "VmHWM");
+        assert!(most < 100_000, "{most} KiB");
+        // A history that is none is an answer or an error, and never the end of anything.
+        for command in ["history", "why"] {
+            assert!(place.ask(&[command, "a"]).status < 5, "{command}");
+        }
+        daemon.stop();
+        place.start(5.0, &[]).stop();
+        assert_eq!(place.runs("a"), [minute(0)]);
+    }
+    // More bytes than are read at all.
+    let place = Place::with(NOON);
+    let entry = format!("{{\"PeriodID\":\"{}\",\"Outcome\":\"missed\"}},", minute(-1));
+    place.plant("a", json!({}));
+    let text = fs::read_to_string(place.state_file("a")).unwrap();
+    let long = format!("\"History\":[{}{}]", entry.repeat(999_999), entry.trim_end_matches(','));
+    place.plant_text("a", &text.replace("\"History\":[]", &long));
+    let output = place.start_fails(&[]).exits(3);
+    let error = output.events().into_iter().find(|event| event.is("error")).unwrap();
+    assert_eq!(error["identity"], place.identity("a"), "{}", error.line);
+    assert!(
+        error["message"].contains("bytes") || error["message"].contains("MiB"),
+        "{}",
+        error.line
+    );
+}
+
+/// Fault 21: marks in the future are forgotten without a daemon, too; and not behind the
+/// back of one.
+#[test]
+fn fault_21_state_is_reset_without_a_daemon() {
+    for planted in [false, true] {
+        let place = Place::with(NOON);
+        let daemon = place.start(-30.0, &[]);
+        if planted {
+            // A file that does not say which schedule its marks belong to.
+            daemon.stop();
+            let entry = json!({"PeriodID": minute(0), "Outcome": "missed", "NominalTime": minute(0),
+                "ChosenTime": minute(0), "CompletedAt": minute(0), "ExitCode": null});
+            let far = "2075-01-01T12:00:00Z";
+            place.plant("a", json!({"HandledThrough": far, "NotBefore": far, "History": [entry]}));
+        } else {
+            daemon.clock(45.0 * 365.25 * 86400.0);
+            daemon.wait_of("outcome", "a");
+            daemon.stop();
+            let _ = fs::remove_file(place.at("record"));
+        }
+        // It is of no use as it is.
+        let daemon = place.start(-30.0, &[]);
+        let idle = daemon.wait_nth("idle until", 1, |event| event.line.contains("idle"));
+        assert_eq!(&idle["level"], "warn", "{}", idle.line);
+        daemon.stop();
+        // A daemon that listens elsewhere holds the directory all the same.
+        let other = place.at("other.sock");
+        let daemon = place.start(-30.0, &["--socket", other.to_str().unwrap()]);
+        let before = fs::read(place.state_file("a")).unwrap();
+        place.ask(&["state", "reset", &place.identity("a")]).exits(3).says("locked");
+        assert_eq!(fs::read(place.state_file("a")).unwrap(), before);
+        daemon.stop();
+        // The way out.
+        place.ask(&["state", "reset", "a"]).exits(1).says("identity");
+        place.ask(&["state", "reset", &place.identity("nobody-knows")]).exits(1);
+        place.ask(&["state", "reset", &place.identity("a")]).exits(0).prints("forgotten");
+        let state = place.state("a");
+        for key in ["HandledThrough", "NotBefore"] {
+            assert!(state[key].as_str().unwrap() < "2075", "{key}: {state}");
+        }
+        assert_eq!(state["History"].as_array().unwrap().len(), 1, "{state}");
+        let daemon = place.start(-30.0, &[]);
+        daemon.clock(-0.1);
+        daemon.ran("a", &minute(0));
+        daemon.stop();
+        assert_eq!(place.runs("a"), [minute(0)]);
+    }
+}

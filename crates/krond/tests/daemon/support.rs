@@ -279,7 +279,7 @@ impl Place {
     }
 
     /// Has the next reading of the clock give so many seconds after noon.
-    fn set_shift(&self, clock: f64) {
+    pub fn set_shift(&self, clock: f64) {
         let real = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         // In parts, for the digits.
         let whole = NOON - real.as_secs() as i64;
@@ -298,6 +298,8 @@ pub struct Start<'a> {
     config: Option<String>,
     clock: Option<f64>,
     directory: PathBuf,
+    stdout: Option<Stdio>,
+    stderr: Option<Stdio>,
 }
 
 impl<'a> Start<'a> {
@@ -311,7 +313,21 @@ impl<'a> Start<'a> {
             config: Some(place.at("jobs.kron").to_str().unwrap().into()),
             clock: None,
             directory: place.path().into(),
+            stdout: None,
+            stderr: None,
         }
+    }
+
+    /// Its standard output goes there, and cannot be read as usual.
+    pub fn stdout(mut self, to: impl Into<Stdio>) -> Self {
+        self.stdout = Some(to.into());
+        self
+    }
+
+    /// Its log goes there, and cannot be read as usual.
+    pub fn stderr(mut self, to: impl Into<Stdio>) -> Self {
+        self.stderr = Some(to.into());
+        self
     }
 
     pub fn clock(mut self, clock: f64) -> Self {
@@ -375,7 +391,9 @@ impl<'a> Start<'a> {
         command.args(&words[1..]).current_dir(&self.directory);
         command.env_clear().env("PATH", SEARCH_PATH).env("HOME", place.path()).envs(self.env);
         command.stdin(Stdio::null());
-        command.stdout(File::create(&out).unwrap()).stderr(File::create(&log).unwrap());
+        let (to_out, to_log) = (File::create(&out).unwrap(), File::create(&log).unwrap());
+        command.stdout(self.stdout.unwrap_or_else(|| to_out.into()));
+        command.stderr(self.stderr.unwrap_or_else(|| to_log.into()));
         let child = command.spawn().unwrap();
         Daemon { place, child, log, out, ended: None }
     }
@@ -394,6 +412,13 @@ pub fn nobodys_program(place: &Place) -> PathBuf {
         set_mode(&program, 0o755);
     }
     program
+}
+
+/// A command as `nobody`.
+pub fn as_nobody(words: &[&str]) -> Command {
+    let mut command = Command::new(AS_NOBODY[0]);
+    command.args(&AS_NOBODY[1..]).args(words);
+    command
 }
 
 /// A `krond` command as `nobody`.
@@ -574,6 +599,9 @@ impl Daemon<'_> {
         };
         let status = status.code().unwrap_or_else(|| 128 + status.signal().unwrap());
         self.ended = Some(status);
+        if status == 137 {
+            self.wait_unlocked();
+        }
         Output { status, stdout: self.stdout(), stderr: self.text() }
     }
 
@@ -589,6 +617,19 @@ impl Daemon<'_> {
     pub fn kill(self) -> Output {
         self.signal(Signal::SIGKILL);
         self.end().exits(137)
+    }
+
+    /// A child that was just being made when the daemon was killed may hold its lock a
+    /// little longer, until it is executed.
+    #[track_caller]
+    fn wait_unlocked(&self) {
+        use rustix::fs::{FlockOperation, flock};
+        let Ok(lock) = File::open(self.place.at("state/lock")) else { return };
+        wait_for("the lock", || {
+            flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(())
+        });
+        // Not by closing it: a child of another test may have a copy.
+        flock(&lock, FlockOperation::Unlock).unwrap();
     }
 }
 
@@ -662,6 +703,68 @@ pub fn need(program: &str) -> bool {
 pub fn alive(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+/// Runs something that sees mounts of its own, which end with it: in a thread that
+/// leaves the others' mounts. Says so if that is not permitted.
+pub fn with_own_mounts(body: impl FnOnce() + Send) {
+    use nix::mount::{MsFlags, mount};
+    use nix::sched::{CloneFlags, unshare};
+    if !need_root() {
+        return;
+    }
+    let in_thread = || {
+        if let Err(error) = unshare(CloneFlags::CLONE_NEWNS) {
+            println!("SKIPPED: no mounts of its own here: {error}");
+            return;
+        }
+        let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+        mount(None::<&str>, "/", None::<&str>, private, None::<&str>).unwrap();
+        body();
+    };
+    let ended = thread::scope(|scope| scope.spawn(in_thread).join());
+    if let Err(panic) = ended {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// Processor time of a process, in ticks of a hundredth of a second.
+pub fn ticks(pid: Pid) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+/// Asserts that a process does not spin: it spends a fraction of the time that it
+/// is looked at.
+#[track_caller]
+pub fn is_calm(pid: Pid) {
+    let before = ticks(pid);
+    thread::sleep(Duration::from_millis(600));
+    let spent = ticks(pid) - before;
+    assert!(spent < 20, "{spent} ticks of 60");
+}
+
+/// What a process has or had in memory, in KiB: `VmRSS`, `VmHWM`, `RssAnon`.
+pub fn memory(pid: Pid, key: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(key)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// The children of a process, dead ones that were not collected among them: of all
+/// its threads, since a child belongs to the one that made it.
+pub fn children(pid: Pid) -> Vec<i32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let text: Vec<String> = tasks
+        .map(|task| fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default())
+        .collect();
+    text.concat().split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+}
+
+/// How many descriptors a process has open.
+pub fn descriptors(pid: Pid) -> usize {
+    fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()
 }
 
 /// Polls until something is there.

@@ -4,6 +4,7 @@ mod appearance;
 mod failures;
 mod gate;
 mod groups;
+mod nursery;
 mod output;
 mod rights;
 mod support;

@@ -137,6 +137,31 @@ fn nobody_listens() {
     assert!(next(&socket).ends_with(": line 0"));
 }
 
+/// FAULTS 27: a flood that nobody takes is dropped, in memory that does not grow.
+#[test]
+fn fault_27_a_flood_to_the_system_log_has_a_bound() {
+    let host = Host::new();
+    let _deaf = listen(&host);
+    let mut job = shell(
+        "head -c 60000000 /dev/zero; : > \"$AT/wrote\"; \
+         while [ ! -e \"$AT/done\" ]; do sleep 0.01; done",
+    );
+    job.set_env("AT", host.place.path().to_str().unwrap());
+    let Prepared { process, pidfd, mut gate } = host.prepare(logged(job));
+    assert_eq!(hear(&mut gate), Report::Ready);
+    gate.release().unwrap();
+    // All of it is taken, whoever listens.
+    wait_for("the end of the flood", || host.at("wrote").exists().then_some(()));
+    let companion = companion_of(process.pid);
+    let status = fs::read_to_string(format!("/proc/{companion}/status")).unwrap();
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let most: u64 = most.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(most < 20_000, "{most} KiB");
+    fs::write(host.at("done"), "").unwrap();
+    assert_eq!(end(&pidfd).code, 0);
+    alone(&host);
+}
+
 /// What was lost meanwhile is said.
 #[test]
 fn lost_lines() {

@@ -1,0 +1,328 @@
+//! Nothing left of something: descriptors, room in a pipe, rights over a process.
+
+use crate::support::{Place, Start, a_moment, alive, descriptors, is_calm, memory, minute};
+use crate::support::{need, need_root, set_mode, wait_for, wait_gone};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::io::{Read, Write, pipe};
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+use std::time::Duration;
+
+/// Sets the limit of open files of a process; what it has open stays open.
+fn limit_files(pid: Pid, most: &str) {
+    let mut command = Command::new("prlimit");
+    command.arg("--pid").arg(pid.to_string()).arg(format!("--nofile={most}:"));
+    assert!(command.status().unwrap().success());
+}
+
+/// The lowest number that is not a descriptor of a process: with this as its limit
+/// it gets no other.
+fn lowest_free(pid: Pid) -> usize {
+    (0..1_000_000).find(|n| fs::symlink_metadata(format!("/proc/{pid}/fd/{n}")).is_err()).unwrap()
+}
+
+/// Fault 16, 25: real EMFILE. Whoever wants to talk waits until something else happens, and
+/// the daemon does not spin; starts are tried again.
+#[test]
+fn fault_16_25_without_descriptors_it_waits_and_does_not_spin() {
+    if !need("prlimit") {
+        return;
+    }
+    let place = Place::with("0 12 * * * @policy(deadline=1h) name=a NOTE\n");
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let daemon = place.start(-30.0, &["--metrics", &port.to_string()]);
+    daemon.clock(-3.0);
+    let free = lowest_free(daemon.pid());
+    limit_files(daemon.pid(), &free.to_string());
+    let mut client = UnixStream::connect(place.at("state/control.sock")).unwrap();
+    client.write_all(b"{\"command\":\"status\"}\n").unwrap();
+    let mut reader = std::net::TcpStream::connect(port).unwrap();
+    reader.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    a_moment();
+    is_calm(daemon.pid());
+    // Noon, and no descriptor for a gate.
+    let error = daemon.wait_of("error", "a");
+    assert_eq!(&error["period_id"], minute(0), "{}", error.line);
+    assert!(error["message"].contains("Too many open files"), "{}", error.line);
+    assert!(place.record().is_empty());
+    let attempts = daemon.all("error", "a").len();
+    assert!(attempts < 30, "{attempts} attempts");
+    limit_files(daemon.pid(), "1024");
+    daemon.ran("a", &minute(0));
+    // Those who waited are heard.
+    let mut text = String::new();
+    client.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    client.read_to_string(&mut text).unwrap();
+    assert!(text.starts_with("{\"done\":"), "{text}");
+    reader.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+    daemon.stop();
+    assert_eq!(place.runs("a"), [minute(0)]);
+}
+
+/// Fault 16: descriptors that the daemon needs to record and to answer are not given to
+/// jobs: others wait for a place.
+#[test]
+fn fault_16_jobs_leave_the_daemon_its_descriptors() {
+    if !need("prlimit") {
+        return;
+    }
+    let line = |n: usize| {
+        format!(
+            "0 12 * * * @policy(deadline=1h) name=j{n} shell=true command=\"while ! test -e HERE/go; do sleep 0.05; done\"\n"
+        )
+    };
+    let place = Place::with(&(0..30).map(line).collect::<String>());
+    let start = Start::new(&place, &[]).clock(-30.0);
+    let daemon = start.through(&["prlimit", "--nofile=200:200", "--"]).start();
+    daemon.ready();
+    daemon.clock(-0.1);
+    // 200 less 160 in reserve, 3 for each run.
+    daemon.wait_nth("a start", 13, |event| event.is("started"));
+    a_moment();
+    assert_eq!(daemon.count("started"), 13);
+    assert!(descriptors(daemon.pid()) < 100);
+    place.ask(&["status"]).exits(0);
+    place.ask(&["reload"]).exits(0);
+    place.write("go", "");
+    daemon.wait_nth("all to have run", 30, |event| event.is("exited"));
+    let output = daemon.stop();
+    assert!(!output.events().iter().any(|event| &event["level"] == "error"), "{}", output.stderr);
+}
+
+/// A reader of the log that does not read stops nothing: lines wait for it.
+#[test]
+fn a_log_that_nobody_reads_stops_nothing() {
+    let mut jobs = String::from("0 12 * * * @policy(deadline=1h) name=a NOTE\n");
+    for n in 0..100 {
+        jobs += &format!("0 12 * * * @policy(deadline=1h) name=j{n} command=/bin/true\n");
+    }
+    let place = Place::with(&jobs);
+    let (mut reader, writer) = pipe().unwrap();
+    rustix::pipe::fcntl_setpipe_size(&writer, 4096).unwrap();
+    let daemon = Start::new(&place, &[]).clock(-30.0).stderr(writer).start();
+    wait_for("an answer", || (place.ask(&["status"]).status == 0).then_some(()));
+    daemon.clock(-0.1);
+    wait_for("the run", || (place.runs("a") == [minute(0)]).then_some(()));
+    wait_for("the end of all", || {
+        place.ask_jobs().values().all(|job| job["last"]["exitCode"] == 0).then_some(())
+    });
+    is_calm(daemon.pid());
+    // What was written meanwhile is all there, a line after the other.
+    daemon.signal(Signal::SIGTERM);
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    daemon.end().exits(0);
+    let started = text.lines().filter(|line| line.contains(" event=started ")).count();
+    assert_eq!(started, 101, "{text}");
+    assert!(
+        text.lines().all(|line| line.contains(" level=") && line.contains(" event=")),
+        "{text}"
+    );
+}
+
+/// And so it is on a terminal that is held up.
+#[test]
+fn a_terminal_that_is_held_up_stops_nothing() {
+    if !need("script") {
+        return;
+    }
+    let mut jobs = String::from("0 12 * * * @policy(deadline=1h) name=a NOTE\n");
+    for n in 0..300 {
+        jobs += &format!("0 12 * * * @policy(deadline=1h) name=j{n} command=/bin/true\n");
+    }
+    let place = Place::with(&jobs);
+    // `script` makes a terminal, and is stopped: nobody takes what is written there.
+    let start = Start::new(&place, &["--log-format", "text"]).clock(-30.0);
+    let (_reader, writer) = pipe().unwrap();
+    rustix::pipe::fcntl_setpipe_size(&writer, 4096).unwrap();
+    let wrapper = "exec script -q -c \"$(printf '%s ' \"$@\")\" /dev/null";
+    let daemon = start.through(&["sh", "-c", wrapper, "sh"]).stdout(writer).start();
+    wait_for("an answer", || (place.ask(&["status"]).status == 0).then_some(()));
+    let status = place.ask(&["status", "--format", "json"]).json();
+    let pid = Pid::from_raw(status["pid"].as_i64().unwrap() as i32);
+    place.set_shift(-0.1);
+    kill(pid, Signal::SIGUSR2).unwrap();
+    wait_for("the run", || (place.runs("a") == [minute(0)]).then_some(()));
+    wait_for("the end of all", || {
+        place.ask_jobs().values().all(|job| job["last"]["exitCode"] == 0).then_some(())
+    });
+    kill(pid, Signal::SIGKILL).unwrap();
+    wait_gone(pid.as_raw());
+    drop(daemon);
+}
+
+/// Fault 27: a job whose output nobody takes waits by itself; one whose reader has
+/// gone ends. The daemon has nothing of it in its memory, and others are on time.
+#[test]
+fn fault_27_output_to_a_slow_or_closed_pipe_is_the_jobs_affair() {
+    for is_closed in [false, true] {
+        let place = Place::with(
+            "* * * * * @policy(deadline=1h,concurrency=forbid) name=loud stderr=discard shell=true command=\"echo $$ > HERE/loud; exec yes\"\n\
+             * * * * * @policy(deadline=1h) name=a NOTE\n",
+        );
+        let (reader, writer) = pipe().unwrap();
+        let daemon = Start::new(&place, &[]).clock(-30.0).stdout(writer).start();
+        daemon.ready();
+        let before = memory(daemon.pid(), "VmRSS");
+        let reader = (!is_closed).then_some(reader);
+        daemon.clock(-0.1);
+        daemon.ran("a", &minute(0));
+        if is_closed {
+            // By SIGPIPE, or because it was told that nobody reads.
+            let exited = daemon.ran("loud", &minute(0));
+            assert!(["141", "1"].contains(&&exited["exit_code"]), "{}", exited.line);
+        } else {
+            daemon.wait_of("started", "loud");
+        }
+        daemon.clock(59.9);
+        daemon.ran("a", &minute(1));
+        is_calm(daemon.pid());
+        let after = memory(daemon.pid(), "VmRSS");
+        assert!(after < before + 10_000, "{before} KiB, then {after}");
+        if !is_closed {
+            daemon.outcome("loud", &minute(1), "skipped");
+            let pid: i32 = place.read("loud").trim().parse().unwrap();
+            assert!(alive(pid));
+        }
+        drop(reader);
+        daemon.signal(Signal::SIGTERM);
+        daemon.end().exits(0);
+    }
+}
+
+/// Fault 27: a file takes as much as the disk; the daemon sees none of it.
+#[test]
+fn fault_27_output_to_a_file_is_not_in_the_daemons_memory() {
+    let place = Place::with(
+        "0 12 * * * @policy(deadline=1h) name=big stdout=file:HERE/big command=\"/usr/bin/head -c 300000000 /dev/zero\"\n\
+         0 12 * * * @policy(deadline=1h) name=a NOTE\n",
+    );
+    let daemon = place.start(-30.0, &[]);
+    let before = memory(daemon.pid(), "VmHWM");
+    daemon.clock(-0.1);
+    daemon.ran("a", &minute(0));
+    assert_eq!(&daemon.ran("big", &minute(0))["exit_code"], "0");
+    let after = memory(daemon.pid(), "VmHWM");
+    assert_eq!(fs::metadata(place.at("big")).unwrap().len(), 300_000_000);
+    assert!(after < before + 10_000, "{before} KiB, then {after}");
+    daemon.stop();
+}
+
+/// A program that becomes root and stays so, for whoever calls it: what it runs, the
+/// daemon of an ordinary user cannot end.
+fn rooted(place: &Place) -> Option<String> {
+    if !need_root() || !need("setpriv") {
+        return None;
+    }
+    let program = place.at("rooted");
+    let setpriv = Command::new("sh").args(["-c", "command -v setpriv"]).output().unwrap();
+    let setpriv = String::from_utf8(setpriv.stdout).unwrap();
+    assert!(Command::new("cp").arg(setpriv.trim()).arg(&program).status().unwrap().success());
+    set_mode(&program, 0o4755);
+    let program = program.to_str().unwrap().to_string();
+    let call = format!("{program} --reuid=0 --regid=0 --clear-groups --");
+    let mut test = crate::support::as_nobody(&["sh", "-c", &format!("{call} id -u")]);
+    let output = test.output().unwrap();
+    if String::from_utf8_lossy(&output.stdout).trim() != "0" {
+        println!("SKIPPED: no program can become root here");
+        return None;
+    }
+    Some(call)
+}
+
+/// A place for a daemon of `nobody`.
+fn of_nobody(jobs: impl FnOnce(&str) -> String) -> Option<Place> {
+    let place = Place::new();
+    let call = rooted(&place)?;
+    place.jobs(&jobs(&call));
+    place.make_state();
+    for (name, directory) in [("state", true), ("record", false), ("left", false)] {
+        if !directory {
+            place.write(name, "");
+        }
+        std::os::unix::fs::chown(place.at(name), Some(65534), Some(65534)).unwrap();
+    }
+    std::os::unix::fs::chown(place.at("jobs.kron"), Some(65534), Some(65534)).unwrap();
+    Some(place)
+}
+
+/// Fault 31: what cannot be ended is not replaced: nothing new starts, ERROR, tried again until
+/// the deadline, then missed.
+#[test]
+fn fault_31_replace_of_what_cannot_be_ended_starts_nothing() {
+    let place = of_nobody(|rooted| {
+        format!(
+            "* * * * * @policy(deadline=2s,concurrency=replace) name=a shell=true \
+             command=\"echo a $KRON_PERIOD_ID >> HERE/record; echo $$ >> HERE/left; exec {rooted} sleep 600\"\n\
+             * * * * * @policy(deadline=1h) name=b NOTE\n"
+        )
+    });
+    let Some(place) = place else { return };
+    let daemon = Start::new(&place, &["--grace", "200ms"]).clock(-30.0).by_nobody().start();
+    daemon.ready();
+    daemon.clock(-0.1);
+    daemon.wait_of("started", "a");
+    let pid: i32 = place.wait_file("left").trim().parse().unwrap();
+    wait_for("root", || {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        status.contains("Uid:\t0\t0\t0\t0").then_some(())
+    });
+    daemon.clock(59.9);
+    daemon.ran("b", &minute(1));
+    let error = daemon.wait_of("error", "a");
+    assert_eq!(&error["level"], "error", "{}", error.line);
+    let missed = daemon.outcome("a", &minute(1), "missed");
+    assert!(missed["reason"].len() > 10, "{}", missed.line);
+    assert!(alive(pid));
+    is_calm(daemon.pid());
+    assert_eq!(place.runs("a"), [minute(0)]);
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    daemon.ran("a", &minute(0));
+    daemon.kill();
+}
+
+/// Fault 31: that nobody may look at or signal what is left of a group does not mean that
+/// nothing is left.
+#[test]
+fn fault_31_replace_of_a_rest_that_cannot_be_signalled_starts_nothing() {
+    let place = of_nobody(|rooted| {
+        format!(
+            "* * * * * @policy(deadline=2s,concurrency=replace) name=a shell=true \
+             command=\"echo a $KRON_PERIOD_ID >> HERE/record; {rooted} sleep 600 & echo $! >> HERE/left; exec sleep 600\"\n"
+        )
+    });
+    let Some(place) = place else { return };
+    let daemon = Start::new(&place, &["--grace", "200ms"]).clock(-30.0).by_nobody().start();
+    daemon.ready();
+    daemon.clock(-0.1);
+    let leader = daemon.wait_of("started", "a").pid();
+    let rest: i32 = place.wait_file("left").trim().parse().unwrap();
+    wait_for("root", || {
+        let status = fs::read_to_string(format!("/proc/{rest}/status")).unwrap();
+        status.contains("Uid:\t0\t0\t0\t0").then_some(())
+    });
+    daemon.clock(59.9);
+    // The leader ends; the rest of its group cannot be made to.
+    wait_gone(leader);
+    daemon.outcome("a", &minute(1), "missed");
+    assert!(alive(rest));
+    assert_eq!(place.runs("a"), [minute(0)]);
+    // Once it is gone, the next one is free to start.
+    kill(Pid::from_raw(rest), Signal::SIGKILL).unwrap();
+    daemon.ran("a", &minute(0));
+    daemon.clock(119.9);
+    daemon.wait_nth("the next", 2, |event| event.of("started", "a"));
+    let rest = wait_for("its rest", || {
+        let left = place.read("left");
+        (left.ends_with('\n') && left.lines().count() == 2)
+            .then(|| left.lines().last().unwrap().parse().unwrap())
+    });
+    assert_eq!(place.runs("a").len(), 2);
+    daemon.kill();
+    kill(Pid::from_raw(rest), Signal::SIGKILL).unwrap();
+}
