@@ -66,10 +66,12 @@ impl Evidence {
         for line in text.lines() {
             let words: Vec<&str> = line.split('\t').collect();
             let run = match words.as_slice() {
-                [_, identity, period, pid, at] => identity.rsplit_once(':').and_then(|(_, name)| {
-                    let (pid, at) = (pid.parse().ok()?, at.parse().ok()?);
-                    Some(Run { name: name.into(), period: read_period(period)?, pid, at })
-                }),
+                [_, identity, period, pid, at] => {
+                    identity.rsplit_once(':').and_then(|(_, name)| {
+                        let (pid, at) = (pid.parse().ok()?, at.parse().ok()?);
+                        Some(Run { name: name.into(), period: read_period(period)?, pid, at })
+                    })
+                }
                 _ => None,
             };
             match run {
@@ -132,7 +134,12 @@ impl Evidence {
         let mut snapshot = Snapshot {
             at,
             through: period(&state["HandledThrough"]),
-            ahead: state["HandledAhead"].as_array().into_iter().flatten().filter_map(period).collect(),
+            ahead: state["HandledAhead"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(period)
+                .collect(),
             not_before: state["NotBefore"].as_str().and_then(read_instant),
             active: Vec::new(),
         };

@@ -26,7 +26,7 @@ pub struct Kill {
     kills: u64,
 
     /// Daemons to torture at once
-    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
+    #[arg(long, default_value_t = 6, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
     lanes: u64,
 
     /// What everything follows from but the machine's timing
@@ -44,6 +44,10 @@ pub struct Kill {
     /// A mistake that the daemon is to make (it must be built for that)
     #[arg(long, value_name = "NAME")]
     mutant: Option<String>,
+
+    /// Remove the directories of what failed, too
+    #[arg(long)]
+    forget: bool,
 
     /// Where to work; by default a directory for temporary files
     #[arg(long, value_name = "DIR")]
@@ -117,10 +121,10 @@ impl Kill {
         print!("{}", tally.table());
         let rate = tally.kills() as f64 / seconds;
         println!("{:<52} {seconds:>9.0}\n{:<52} {rate:>9.1}", "seconds", "kills a second");
-        for path in &kept {
-            println!("kept: {}", path.display());
-        }
-        if !kept.is_empty() || broken {
+        if !self.forget && (!kept.is_empty() || broken) {
+            for path in &kept {
+                println!("kept: {}", path.display());
+            }
             let _ = base.keep();
         }
         Ok(tally.is_clean() && !broken)

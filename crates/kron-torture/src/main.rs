@@ -17,6 +17,7 @@ mod place;
 mod plan;
 mod random;
 mod round;
+mod soak;
 mod story;
 mod tally;
 mod time;
@@ -29,6 +30,8 @@ use std::process::ExitCode;
 enum Cli {
     /// Kill the daemon again and again, and check that nothing runs twice
     Kill(kill::Kill),
+    /// Run thousands of jobs a minute, and look whether anything grows or is lost
+    Soak(soak::Soak),
     #[command(hide = true)]
     Lane(kill::Lane),
 }
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
     } else {
         match Cli::parse() {
             Cli::Kill(kill) => kill.run(),
+            Cli::Soak(soak) => soak.run(),
             Cli::Lane(lane) => lane.run().map(|()| true),
         }
     };

@@ -22,9 +22,9 @@ pub fn run(words: &[String]) -> io::Result<()> {
         "-" => None,
         path => Some(OpenOptions::new().create(true).append(true).open(path)?),
     };
-    let alone = held.as_ref().is_none_or(|file: &File| {
-        flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
-    });
+    let alone = held
+        .as_ref()
+        .is_none_or(|file: &File| flock(file, FlockOperation::NonBlockingLockExclusive).is_ok());
     let text = |name| env::var(name).unwrap_or_default();
     let (identity, period) = (text("KRON_IDENTITY"), text("KRON_PERIOD_ID"));
     let mut record = OpenOptions::new().create(true).append(true).open(record)?;

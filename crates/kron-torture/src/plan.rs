@@ -49,16 +49,22 @@ pub enum Ending {
 }
 
 impl Ending {
-    pub const fn draw(random: &mut Random, has_volume: bool) -> Self {
-        match random.between(0, 100) {
-            0..20 => Self::Random,
-            20..62 => Self::Around,
-            62..90 => Self::Point,
+    /// With something due just ahead, mostly around it; otherwise mostly while the
+    /// new daemon is looking at what the one before left.
+    pub const fn draw(random: &mut Random, approach: Approach, has_volume: bool) -> Self {
+        let (soon, around) = match approach {
+            Approach::Align => (4, 56),
+            _ => (52, 60),
+        };
+        let chance = random.between(0, 100);
+        match chance {
             90..94 => Self::Stop,
             94..97 => Self::Term,
             97 | 98 if has_volume => Self::Full,
             99 if has_volume => Self::ReadOnly,
-            _ => Self::Around,
+            _ if chance < soon => Self::Random,
+            _ if chance < around => Self::Around,
+            _ => Self::Point,
         }
     }
 }

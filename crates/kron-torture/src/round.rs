@@ -10,7 +10,7 @@ use crate::plan::{Approach, Ending, POINTS, STEPS, Trick};
 use crate::random::Random;
 use crate::story::{Damage, Life, Span, Story, Version};
 use crate::tally::Tally;
-use crate::time::{MILLI, MINUTE, Nanos, SECOND, nanos, now, sleep};
+use crate::time::{MICRO, MILLI, MINUTE, Nanos, SECOND, nanos, now, sleep};
 use kron_core::{UtcSecond, Zones};
 use nix::sys::signal::Signal;
 use std::fs;
@@ -53,6 +53,8 @@ pub struct Round<'a> {
 enum Expected {
     Kill,
     Clean,
+    /// Asked to end, perhaps before it could hear.
+    Asked,
     Trouble,
 }
 
@@ -93,14 +95,9 @@ impl<'a> Round<'a> {
         while self.tally.kills() < kills && self.findings.is_empty() && !is_over() {
             self.live()?;
         }
-        if self.findings.is_empty() {
-            self.settle()?;
-        }
+        self.settle()?;
         let record = fs::read_to_string(self.place.file("record")).unwrap_or_default();
         self.evidence.read_record(&record);
-        if self.story.end == 0 {
-            self.story.end = now();
-        }
         let (mut tally, findings) = check(&self.story, &self.evidence);
         tally.add(&self.tally);
         tally.violations += self.findings.len() as u64;
@@ -211,13 +208,15 @@ impl<'a> Round<'a> {
     }
 
     /// Sets the clock while no daemon runs.
-    fn approach(&mut self) -> io::Result<()> {
+    fn approach(&mut self) -> io::Result<Approach> {
         let furthest = self.story.furthest(now());
+        let approach = Approach::draw(&mut self.random);
         if self.is_behind() && self.random.percent(60) {
-            return self.set_shift(furthest + 20 * MILLI - now());
+            self.set_shift(furthest + 20 * MILLI - now())?;
+            return Ok(approach);
         }
         let behind = self.is_behind();
-        match Approach::draw(&mut self.random) {
+        match approach {
             Approach::Align => {
                 let lead = self.startup + self.random.between(10, 60) * MILLI;
                 if let Some(target) = self.next_due(self.clock() + lead) {
@@ -229,7 +228,7 @@ impl<'a> Round<'a> {
             Approach::Back(by) if !behind => self.set_shift(self.shift - by)?,
             Approach::Forward(_) | Approach::Back(_) => {}
         }
-        Ok(())
+        Ok(approach)
     }
 
     /// Damages state, or edits the configuration, while no daemon runs.
@@ -246,11 +245,8 @@ impl<'a> Round<'a> {
     }
 
     fn damage(&mut self) -> io::Result<()> {
-        let whose = if self.random.percent(15) {
-            None
-        } else {
-            self.random.pick(&self.names).cloned()
-        };
+        let whose =
+            if self.random.percent(15) { None } else { self.random.pick(&self.names).cloned() };
         let path = match &whose {
             Some(name) => self.place.state_file(name),
             None => self.place.state().join("roster"),
@@ -258,18 +254,17 @@ impl<'a> Round<'a> {
         let Ok(mut text) = fs::read(&path) else { return Ok(()) };
         self.story.damages.push(Damage { at: now(), name: whose });
         match self.random.between(0, 4) {
-            0 => fs::remove_file(&path),
-            1 => fs::write(&path, ""),
-            2 => {
-                // The whole of it would be no damage.
-                text.truncate(self.random.between(0, text.len().max(2) as i64 - 1) as usize);
-                fs::write(&path, text)
-            }
+            0 => return fs::remove_file(&path),
+            1 => text.clear(),
+            // The whole of it would be no damage.
+            2 => text.truncate(self.random.between(0, text.len().max(3) as i64 - 2) as usize),
             _ => {
                 text.splice(..text.len().min(40), [0xFF, 0x00, b'{', b'{']);
-                fs::write(&path, text)
             }
         }
+        fs::write(&path, text)?;
+        self.place.look_away(&path);
+        Ok(())
     }
 
     fn start(&mut self, crash_at: Option<String>, shutdown: &'static str) -> io::Result<Daemon> {
@@ -285,13 +280,13 @@ impl<'a> Round<'a> {
 
     /// One life, up to its end.
     fn live(&mut self) -> io::Result<()> {
-        self.approach()?;
+        let approach = self.approach()?;
         self.meddle()?;
-        let ending = Ending::draw(&mut self.random, self.place.has_volume());
+        let ending = Ending::draw(&mut self.random, approach, self.place.has_volume());
         let crash_at = match ending {
-            Ending::Point if self.random.percent(60) => {
+            Ending::Point if self.random.percent(70) => {
                 let point = self.random.pick(&POINTS).copied().unwrap_or_default();
-                Some(format!("{point}:{}", self.random.between(1, 7)))
+                Some(format!("{point}:{}", self.random.between(1, 4)))
             }
             Ending::Point => {
                 let step = self.random.pick(&STEPS).copied().unwrap_or_default();
@@ -310,7 +305,7 @@ impl<'a> Round<'a> {
         }
         let expected = match ending {
             Ending::Random => {
-                let after = self.random.between(0, 250) * MILLI;
+                let after = self.random.between(0, 160_000) * MICRO;
                 daemon.wait_ready(now() + after)?;
                 sleep(daemon.from + after - now());
                 self.tally.random += 1;
@@ -318,7 +313,7 @@ impl<'a> Round<'a> {
             }
             Ending::Around => self.kill_around(&mut daemon)?,
             Ending::Point => {
-                let until = now() + 900 * MILLI;
+                let until = now() + 500 * MILLI;
                 daemon.wait_ready(until)?;
                 if daemon.wait_end(until)? {
                     self.tally.points += 1;
@@ -348,7 +343,9 @@ impl<'a> Round<'a> {
     /// The configuration is in force, if it was written before the daemon began.
     fn ready(&mut self, daemon: &Daemon) {
         let Some(ready) = daemon.ready else { return };
-        self.startup = (self.startup * 7 + (ready - daemon.from)) / 8;
+        let took = ready - daemon.from;
+        self.startup = (self.startup * 7 + took) / 8;
+        self.story.slowest_start = self.story.slowest_start.max(took);
         if let Some(version) = self.story.versions.last_mut()
             && version.settled.is_none()
             && version.written < daemon.from
@@ -360,7 +357,8 @@ impl<'a> Round<'a> {
     fn kill_around(&mut self, daemon: &mut Daemon) -> io::Result<Expected> {
         let from = self.clock();
         let due = self.next_due(from).map(|due| due - self.shift);
-        let jitter = self.random.between(-20, 40) * MILLI;
+        let (early, late) = if self.random.percent(40) { (-20, 40) } else { (0, 20) };
+        let jitter = self.random.between(early * 1_000, late * 1_000) * MICRO;
         match due.filter(|due| *due < now() + 1_300 * MILLI) {
             Some(due) => {
                 daemon.wait_ready(due + jitter)?;
@@ -447,7 +445,7 @@ impl<'a> Round<'a> {
         if !daemon.wait_end(now() + PATIENCE)? {
             self.note(Law::Ended, "the daemon does not end by TERM".into());
         }
-        Ok(Expected::Clean)
+        Ok(Expected::Asked)
     }
 
     /// A disk that takes nothing: the daemon ends, or is killed.
@@ -467,12 +465,12 @@ impl<'a> Round<'a> {
         let until = now();
         self.ready(&daemon);
         let killed = code == 137;
-        self.story.lives.push(Life { from: daemon.from, ready: daemon.ready, until, killed });
+        self.story.lives.push(Life { ready: daemon.ready, until });
         let log = String::from_utf8_lossy(&fs::read(&daemon.log)?).into_owned();
         let is_fine = match expected {
             Expected::Kill => killed,
-            // Killed by a second TERM is what it is for.
             Expected::Clean => code == 0,
+            Expected::Asked => code == 0 || (daemon.ready.is_none() && code == 143),
             Expected::Trouble => killed || code == 3 || code == 4,
         };
         if !is_fine {
@@ -498,23 +496,25 @@ impl<'a> Round<'a> {
 
     /// Whether something had just come due that state does not know of.
     fn has_unrecorded(&self, at: Nanos) -> bool {
-        self.jobs.iter().filter(|(_, planned)| !planned.definition.suspend).any(|(name, planned)| {
-            let Ok(minute) = UtcSecond::new((at - 3 * MINUTE) / SECOND) else { return false };
-            let mut after = minute;
-            while let Some(period) = planned.job.next_period(after) {
-                after = period.nominal();
-                if nanos(after) > at + MINUTE {
-                    return false;
+        self.jobs.iter().filter(|(_, planned)| !planned.definition.suspend).any(
+            |(name, planned)| {
+                let Ok(minute) = UtcSecond::new((at - 3 * MINUTE) / SECOND) else { return false };
+                let mut after = minute;
+                while let Some(period) = planned.job.next_period(after) {
+                    after = period.nominal();
+                    if nanos(after) > at + MINUTE {
+                        return false;
+                    }
+                    let chosen = planned.job.decide(period).chosen().map(nanos);
+                    if chosen.is_some_and(|chosen| at - 60 * MILLI < chosen && chosen <= at)
+                        && self.evidence.closing(name, after.unix_seconds()).is_none()
+                    {
+                        return true;
+                    }
                 }
-                let chosen = planned.job.decide(period).chosen().map(nanos);
-                if chosen.is_some_and(|chosen| at - 60 * MILLI < chosen && chosen <= at)
-                    && self.evidence.closing(name, after.unix_seconds()).is_none()
-                {
-                    return true;
-                }
-            }
-            false
-        })
+                false
+            },
+        )
     }
 
     /// The last life: everything that is due is judged, and it ends as it should.
@@ -561,16 +561,18 @@ impl<'a> Round<'a> {
     /// The findings, each with what the logs say of its period.
     fn tell(&self) -> Vec<String> {
         let mut told = Vec::new();
-        for finding in self.findings.iter().take(10) {
+        for finding in self.findings.iter().take(5) {
             let mut text = finding.to_string();
             if finding.period != 0 {
                 let period = crate::time::period_name(finding.period);
-                let (name, period) = (format!("job={} ", finding.name), format!("period_id={period}"));
+                let (name, period) =
+                    (format!("job={} ", finding.name), format!("period_id={period}"));
                 for log in logs(&self.place.file("logs")).unwrap_or_default() {
                     let lines = fs::read(&log).unwrap_or_default();
                     let lines = String::from_utf8_lossy(&lines).into_owned();
                     let life = log.file_name().unwrap_or_default().display();
-                    for line in lines.lines() {
+                    let lines = lines.lines().filter(|line| !line.contains("event=decision"));
+                    for line in lines {
                         if line.contains(&name) && line.contains(&period) {
                             let line: String = line.chars().take(300).collect();
                             text += &format!("\n    {life}: {line}");
@@ -579,6 +581,9 @@ impl<'a> Round<'a> {
                 }
             }
             told.push(text);
+        }
+        if let Some(more) = self.findings.len().checked_sub(told.len()).filter(|more| *more > 0) {
+            told.push(format!("and {more} more"));
         }
         told
     }

@@ -9,8 +9,9 @@ use crate::jobs::{Jobs, Planned};
 use crate::time::{MILLI, Nanos, SECOND};
 use std::sync::Arc;
 
-/// Longest from a judgement to the line that the command writes.
-pub const LAG: Nanos = 4 * SECOND;
+/// Longest from a judgement to the line that the command writes, on a machine that
+/// has time for it.
+const LAG: Nanos = 4 * SECOND;
 
 #[derive(Debug, Default)]
 pub struct Story {
@@ -21,6 +22,9 @@ pub struct Story {
     pub stops: Vec<Span>,
     pub versions: Vec<Version>,
     pub damages: Vec<Damage>,
+    /// The longest that a daemon took to be ready, which shows how busy the
+    /// machine was.
+    pub slowest_start: Nanos,
     /// When everything was over.
     pub end: Nanos,
 }
@@ -34,11 +38,9 @@ pub struct Span {
 /// A daemon from its start to its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Life {
-    pub from: Nanos,
     /// When it said that it was ready.
     pub ready: Option<Nanos>,
     pub until: Nanos,
-    pub killed: bool,
 }
 
 /// A configuration.
@@ -71,6 +73,16 @@ pub struct Spell {
 }
 
 impl Story {
+    /// What everything may take longer, because the machine is busy.
+    pub const fn slack(&self) -> Nanos {
+        10 * self.slowest_start
+    }
+
+    /// Longest from a judgement to the line that the command writes.
+    pub const fn lag(&self) -> Nanos {
+        LAG + self.slack()
+    }
+
     /// Settings of the clock that may have been in force in a span: the smallest
     /// and the largest shift.
     fn shift_range(&self, from: Nanos, until: Nanos) -> (Nanos, Nanos) {
@@ -83,12 +95,12 @@ impl Story {
 
     /// The earliest that the daemon's clock can have shown shortly before.
     pub fn earliest(&self, at: Nanos) -> Nanos {
-        at + self.shift_range(at - LAG, at).0
+        at + self.shift_range(at - self.lag(), at).0
     }
 
     /// The latest that the daemon's clock can have shown shortly before.
     pub fn latest(&self, at: Nanos) -> Nanos {
-        at + self.shift_range(at - LAG, at).1
+        at + self.shift_range(at - self.lag(), at).1
     }
 
     /// The furthest that the daemon's clock has ever shown up to a time.
@@ -152,7 +164,7 @@ impl Story {
     }
 
     fn spell(&self, written: Nanos, settled: Nanos, planned: &Arc<Planned>) -> Spell {
-        let (least, most) = self.shift_range(written - LAG, settled);
+        let (least, most) = self.shift_range(written - self.lag(), settled);
         Spell {
             from: settled,
             until: self.end,
@@ -185,9 +197,10 @@ impl Story {
     /// set from one time to the other.
     pub fn attended(&self, from: Nanos, until: Nanos) -> bool {
         let overlaps = |a: Nanos, b: Nanos| a <= until && b >= from;
-        let alive = self.lives.iter().any(|life| {
-            life.ready.is_some_and(|ready| ready <= from) && life.until >= until
-        });
+        let alive = self
+            .lives
+            .iter()
+            .any(|life| life.ready.is_some_and(|ready| ready <= from) && life.until >= until);
         alive
             && !self.stops.iter().any(|stop| overlaps(stop.from, stop.until))
             && !self.shifts.iter().any(|(at, _)| overlaps(*at, *at + 200 * MILLI))

@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Nanoseconds since 1970, or between two times.
 pub type Nanos = i64;
 
-pub const MILLI: Nanos = 1_000_000;
+pub const MICRO: Nanos = 1_000;
+pub const MILLI: Nanos = 1_000 * MICRO;
 pub const SECOND: Nanos = 1_000 * MILLI;
 pub const MINUTE: Nanos = 60 * SECOND;
 

@@ -7,7 +7,7 @@
 //! came due and did not run has a reason.
 
 use crate::evidence::{Evidence, Fate, Run};
-use crate::story::{LAG, Spell, Story};
+use crate::story::{Spell, Story};
 use crate::tally::Tally;
 use crate::time::{MILLI, MINUTE, Nanos, SECOND, nanos, period_name};
 use kron_core::{PeriodId, UtcSecond};
@@ -115,7 +115,7 @@ impl Check<'_> {
     /// Some definition that may have been in force must have allowed it.
     fn run_is_allowed(&mut self, run: &Run) {
         let story = self.story;
-        let lag = LAG + story.stopped(run.at - 4 * LAG, run.at);
+        let lag = story.lag() + story.stopped(run.at - 4 * story.lag(), run.at);
         let definitions = story.definitions(&run.name, run.at - lag, run.at);
         let awake: Vec<_> = definitions.iter().filter(|d| !d.definition.suspend).collect();
         if awake.is_empty() {
@@ -132,7 +132,7 @@ impl Check<'_> {
                 seconds => Nanos::from(seconds) * SECOND,
             };
             let judged_from = story.reached(chosen).unwrap_or(run.at);
-            let excuse = story.stopped(judged_from, run.at) + TOLERANCE;
+            let excuse = story.stopped(judged_from, run.at) + TOLERANCE + story.slack();
             if story.latest(run.at) < chosen {
                 early.push(chosen - story.latest(run.at));
             } else if story.earliest(run.at) - excuse > chosen + accepted {
@@ -154,7 +154,8 @@ impl Check<'_> {
     /// Nothing runs for a time before its job was new, edited or damaged.
     fn run_respects_bar(&mut self, run: &Run, chosen: Nanos) {
         let spells = self.story.spells(&run.name);
-        let certain = spells.iter().find(|s| s.from <= run.at - LAG && run.at <= s.until);
+        let certain =
+            spells.iter().find(|s| s.from <= run.at - self.story.lag() && run.at <= s.until);
         if let Some(spell) = certain
             && chosen < spell.barred_before
         {
@@ -275,12 +276,13 @@ impl Check<'_> {
             return Explanation::None;
         }
         if let Some(closing) = closing {
-            let passed_by = next.is_some_and(|n| n.chosen <= story.furthest(closing.at) + LAG);
+            let passed_by =
+                next.is_some_and(|n| n.chosen <= story.furthest(closing.at) + story.lag());
             if passed_by {
                 return Explanation::Superseded;
             }
         }
-        if suspended(over - LAG, over) {
+        if suspended(over - story.lag(), over) {
             return Explanation::Suspended;
         }
         if spell.until < story.end {
@@ -299,11 +301,13 @@ impl Check<'_> {
     ) -> bool {
         self.story.lives.iter().any(|life| {
             let from = life.ready.unwrap_or(life.until).max(reached).max(spell.from);
-            let until = from + PROMPT;
+            let until = from + PROMPT + self.story.slack();
             until <= life.until.min(spell.until)
                 && self.story.attended(from, until)
-                && !suspended(from - LAG, until)
-                && closed_at > life.until + LAG
+                && !suspended(from - self.story.lag(), until)
+                // Only what came due before it was there can be passed over.
+                && (life.ready.is_some_and(|ready| ready <= reached)
+                    || closed_at > life.until + self.story.lag())
         })
     }
 
@@ -325,12 +329,16 @@ impl Check<'_> {
             return Explanation::Unrun;
         }
         if fate.missed {
-            let definitions = self.story.definitions(name, reached - LAG, reached + LAG);
+            let definitions = self.story.definitions(
+                name,
+                reached - self.story.lag(),
+                reached + self.story.lag(),
+            );
             let deadline = definitions.iter().map(|d| d.definition.deadline_seconds).min();
             let deadline = Nanos::from(deadline.unwrap_or(0)) * SECOND;
             let watched_until = reached + deadline + SECOND;
             let suspended = definitions.iter().any(|d| d.definition.suspend);
-            if deadline >= PROMPT
+            if deadline >= PROMPT + self.story.slack()
                 && !suspended
                 && watched_until <= spell.until
                 && self.story.attended(reached - SECOND, watched_until)
@@ -398,3 +406,6 @@ impl std::fmt::Display for Finding {
         write!(f, "{law:?}: {name} {} at {:.3}: {text}", period_name(*period), *at as f64 / 1e9)
     }
 }
+
+#[cfg(test)]
+mod tests;
