@@ -2,6 +2,9 @@
 
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
+KILLS ?= 1000
+SEED ?= 1
+SOAK_FOR ?= 1h
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 TOOLS := $(CURDIR)/target/tools
 
@@ -10,7 +13,7 @@ DESTDIR ?=
 # Where systemd looks for units: below a home it is another place.
 UNITS ?= $(PREFIX)/$(if $(filter $(HOME)/%,$(PREFIX)),share,lib)/systemd
 
-.PHONY: run test check bench bench-daemon instructions fuzz install generate
+.PHONY: run test check bench bench-daemon instructions fuzz install generate torture soak
 
 ## Runs the daemon on the example jobs, as whoever you are and without any set-up:
 ## its state is below target/. Ctrl-C ends it. With RUN_FOR=2m it ends by itself as
@@ -78,6 +81,25 @@ instructions:
 bench-daemon:
 	$(CARGO) build --locked --release -p kron-bench -p krond
 	$(TARGET)/release/kron-bench daemon
+
+## The real daemon, killed KILLS times and in other trouble: nothing may run twice and
+## everything must have a reason. First a daemon that records a start after making it
+## has to be caught. As root it can also fill disks, in mounts of its own.
+torture:
+	$(CARGO) build --locked --release -p krond --features mutants
+	cp $(TARGET)/release/krond $(TARGET)/release/krond-mutants
+	$(CARGO) build --locked --release -p krond -p krontab -p kron-torture
+	@$(TARGET)/release/kron-torture kill --kills 600 --seed $(SEED) --mutant commit-after-exec \
+	  --krond $(TARGET)/release/krond-mutants --forget > $(TARGET)/torture-mutant.log; \
+	if [ $$? -ne 1 ] || ! grep -q Duplicate: $(TARGET)/torture-mutant.log; then \
+	  cat $(TARGET)/torture-mutant.log; echo 'the mutant was not caught' >&2; exit 1; fi
+	@echo 'the mutant was caught'
+	$(TARGET)/release/kron-torture kill --kills $(KILLS) --seed $(SEED)
+
+## Thousands of jobs a minute for SOAK_FOR: nothing may grow, nothing may be lost.
+soak:
+	$(CARGO) build --locked --release -p krond -p kron-torture
+	$(TARGET)/release/kron-torture soak --for $(SOAK_FOR)
 
 ## Each fuzz target for FUZZ_SECONDS. libFuzzer needs unstable compiler flags,
 ## which the stable compiler accepts when told to.

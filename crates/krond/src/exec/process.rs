@@ -101,6 +101,13 @@ pub fn find(process: &Process) -> io::Result<Option<OwnedFd>> {
     open_if(process.pid, |stat| stat.start_ticks == start_ticks)
 }
 
+/// Whether there may be a living process with this number; one that has ended and
+/// was not collected does not live.
+#[must_use]
+pub fn may_live(pid: u32) -> bool {
+    !matches!(open_if(pid, |_| true), Ok(None))
+}
+
 /// A descriptor of the process with this number, if it lives and is as asked.
 pub(super) fn open_if(pid: u32, wanted: impl Fn(&Stat) -> bool) -> io::Result<Option<OwnedFd>> {
     let pidfd = match open(pid) {

@@ -4,14 +4,23 @@
 
 use super::error::{Problem, StoreError, Warning};
 use super::folder::{Fault, Folder, Step, distrust};
+use crate::exec::process;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use std::fs::{self, DirBuilder, File, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 const LOCK: &str = "lock";
+
+/// A daemon that was killed while it made a process leaves its lock with that one
+/// until it is executed. So long the lock of a dead holder is waited for…
+const ORPHANED: Duration = Duration::from_secs(1);
+/// …looking this often.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// Opens the directory; makes it first if it is missing.
 pub(super) fn open(
@@ -72,21 +81,35 @@ pub(super) fn lock(folder: &Folder) -> Result<File, StoreError> {
     let mut file = folder.open_or_create(LOCK).map_err(failed)?;
     let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
     distrust(&stat, &path)?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(rustix::io::Errno::WOULDBLOCK) => {
-            let mut text = String::new();
-            let read = (&file).take(32).read_to_string(&mut text);
-            let pid = read.ok().and_then(|_| text.trim().parse().ok());
-            return Err(StoreError::Locked { path, pid });
+    let begun = Instant::now();
+    loop {
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => break,
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                let pid = holder(&mut file);
+                // A holder that has just begun has not written its number yet.
+                if pid.is_some_and(process::may_live) || begun.elapsed() > ORPHANED {
+                    return Err(StoreError::Locked { path, pid });
+                }
+                thread::sleep(LOOK);
+            }
+            Err(error) => return Err(failed(error.into())),
         }
-        Err(error) => return Err(failed(error.into())),
     }
     rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR).map_err(|error| failed(error.into()))?;
-    // For people only; what counts is the lock.
+    // What counts is the lock; the number is for people, and for who waits above.
     file.set_len(0).map_err(failed)?;
+    file.rewind().map_err(failed)?;
     writeln!(file, "{}", std::process::id()).map_err(failed)?;
     Ok(file)
+}
+
+/// Who wrote that it holds the lock.
+fn holder(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.rewind().ok()?;
+    file.take(32).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
 }
 
 /// Removes what a commit left behind that a crash cut short.

@@ -4,7 +4,7 @@ use crate::support::{
     Place, Start, a_moment, alive, is_root, minute, names, need, need_root, set_mode, wait_gone,
 };
 use nix::sys::signal::Signal;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 
 const LONG: &str = "0 12 * * * @win(after,0s) @policy(deadline=1h) name=long timeout=1h \
@@ -126,6 +126,29 @@ fn lif_08_09_10_err_21_fault_18_one_daemon_for_a_state_directory() {
     place.start_fails(&[]).exits(3);
     place.write("go", "");
     second.stop();
+}
+
+/// A daemon that is killed while it makes a process leaves its lock with that one, until
+/// it is executed.
+/// LIF-08, LIF-10.
+#[test]
+fn lif_08_10_fault_18_the_lock_of_a_dead_daemon_is_waited_for() {
+    let place = Place::with(WAITS);
+    place.start(-30.0, &[]).kill();
+    let hold = || {
+        let lock = File::options().read(true).write(true).open(place.at("state/lock")).unwrap();
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        lock
+    };
+    let lock = hold();
+    let second = Start::new(&place, &[]).clock(-30.0).start();
+    a_moment();
+    drop(lock);
+    second.ready();
+    second.kill();
+    // Not for ever, whoever has it.
+    let _lock = hold();
+    place.start_fails(&[]).exits(3).says("is locked by another krond");
 }
 
 /// LIF-11, LIF-12, LIF-13.

@@ -1,0 +1,411 @@
+//! The laws, and whether what was seen keeps them.
+//!
+//! Written from the documents (SPEC, STATE, the start protocol), not from the
+//! daemon: a period runs at most once, not before its chosen second, not after its
+//! deadline, not while its job is suspended or gone, not for a time before its job
+//! was new, edited or damaged; what ran is known to state; and every period that
+//! came due and did not run has a reason.
+
+use crate::evidence::{Evidence, Fate, Run};
+use crate::story::{Spell, Story};
+use crate::tally::Tally;
+use crate::time::{MILLI, MINUTE, Nanos, SECOND, nanos, period_name};
+use kron_core::{PeriodId, UtcSecond};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// How late a line of the record may be for a start that was judged in time.
+const TOLERANCE: Nanos = 3 * SECOND;
+/// A daemon that watched for so long has handled what was due.
+const PROMPT: Nanos = 5 * SECOND;
+
+/// A law that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub law: Law,
+    pub name: String,
+    pub period: i64,
+    /// About when, by the machine's clock.
+    pub at: Nanos,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    Duplicate,
+    Early,
+    Late,
+    Suspended,
+    BeforeBar,
+    Overlap,
+    Unrecorded,
+    Contradiction,
+    NoReason,
+    MarksWentBack,
+    MissedThoughAwake,
+    SaidToHaveRun,
+    Unexplained,
+    Unreadable,
+    /// The daemon ended in a way that nobody asked for.
+    Ended,
+    /// A decision in the log does not come out again.
+    Unverified,
+}
+
+/// A period that came due.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    chosen: Nanos,
+    period: i64,
+    spell: usize,
+}
+
+/// Checks everything, and counts.
+pub fn check(story: &Story, evidence: &Evidence) -> (Tally, Vec<Finding>) {
+    let mut check = Check { story, evidence, tally: Tally::default(), findings: Vec::new() };
+    check.runs();
+    check.states();
+    let names: BTreeSet<&String> = story.versions.iter().flat_map(|v| v.jobs.keys()).collect();
+    for name in names {
+        check.periods(name);
+    }
+    for text in &evidence.unreadable {
+        check.find(Law::Unreadable, "", 0, 0, text.clone());
+    }
+    check.count();
+    (check.tally, check.findings)
+}
+
+struct Check<'a> {
+    story: &'a Story,
+    evidence: &'a Evidence,
+    tally: Tally,
+    findings: Vec<Finding>,
+}
+
+impl Check<'_> {
+    fn find(&mut self, law: Law, name: &str, period: i64, at: Nanos, text: impl Into<String>) {
+        self.findings.push(Finding { law, name: name.into(), period, at, text: text.into() });
+    }
+
+    /// Laws about what ran.
+    fn runs(&mut self) {
+        let mut seen: HashMap<(&str, i64), &Run> = HashMap::new();
+        for run in &self.evidence.runs {
+            if let Some(first) = seen.insert((&run.name, run.period), run) {
+                let apart = (run.at - first.at) as f64 / 1e9;
+                let text = format!("pid {}, then pid {} {apart:.3} s later", first.pid, run.pid);
+                self.find(Law::Duplicate, &run.name, run.period, run.at, text);
+            }
+            self.run_is_allowed(run);
+            let fate = self.evidence.fates.get(&(run.name.clone(), run.period));
+            if !fate.is_some_and(|fate| fate.executed) {
+                let text = format!("pid {} ran; state and log say {fate:?}", run.pid);
+                self.find(Law::Unrecorded, &run.name, run.period, run.at, text);
+            }
+        }
+        for run in &self.evidence.overlaps {
+            // Whoever lost its state does not know what runs.
+            if !self.story.was_damaged(&run.name) {
+                let text = format!("pid {} began beside an earlier run", run.pid);
+                self.find(Law::Overlap, &run.name, run.period, run.at, text);
+            }
+        }
+    }
+
+    /// Some definition that may have been in force must have allowed it.
+    fn run_is_allowed(&mut self, run: &Run) {
+        let story = self.story;
+        let lag = story.lag() + story.stopped(run.at - 4 * story.lag(), run.at);
+        let definitions = story.definitions(&run.name, run.at - lag, run.at);
+        let awake: Vec<_> = definitions.iter().filter(|d| !d.definition.suspend).collect();
+        if awake.is_empty() {
+            let text = format!("pid {} ran while suspended or not configured", run.pid);
+            return self.find(Law::Suspended, &run.name, run.period, run.at, text);
+        }
+        let Some(period) = period_id(run.period) else { return };
+        let chosen = |planned: &kron_core::Job| planned.decide(period).chosen().map(nanos);
+        let (mut early, mut late) = (Vec::new(), Vec::new());
+        for planned in awake {
+            let Some(chosen) = chosen(&planned.job) else { continue };
+            let accepted = match planned.definition.deadline_seconds {
+                0 => SECOND,
+                seconds => Nanos::from(seconds) * SECOND,
+            };
+            let judged_from = story.reached(chosen).unwrap_or(run.at);
+            let excuse = story.stopped(judged_from, run.at) + TOLERANCE + story.slack();
+            if story.latest(run.at) < chosen {
+                early.push(chosen - story.latest(run.at));
+            } else if story.earliest(run.at) - excuse > chosen + accepted {
+                late.push(story.earliest(run.at) - chosen);
+            } else {
+                return self.run_respects_bar(run, chosen);
+            }
+        }
+        if let Some(by) = early.first() {
+            let text = format!("pid {}, {} ms before its chosen second", run.pid, by / MILLI);
+            self.find(Law::Early, &run.name, run.period, run.at, text);
+        } else {
+            let by = late.first().map_or(0, |by| by / MILLI);
+            let text = format!("pid {}, {by} ms after its chosen second", run.pid);
+            self.find(Law::Late, &run.name, run.period, run.at, text);
+        }
+    }
+
+    /// Nothing runs for a time before its job was new, edited or damaged.
+    fn run_respects_bar(&mut self, run: &Run, chosen: Nanos) {
+        let spells = self.story.spells(&run.name);
+        let certain =
+            spells.iter().find(|s| s.from <= run.at - self.story.lag() && run.at <= s.until);
+        if let Some(spell) = certain
+            && chosen < spell.barred_before
+        {
+            let by = (spell.barred_before - chosen) / MILLI;
+            let text = format!("pid {}, due {by} ms before its job was new or edited", run.pid);
+            self.find(Law::BeforeBar, &run.name, run.period, run.at, text);
+        }
+    }
+
+    /// Laws about what state and log say.
+    fn states(&mut self) {
+        let evidence = self.evidence;
+        for ((name, period), fate) in &evidence.fates {
+            let outcomes = [fate.executed, fate.missed, fate.skipped, fate.unschedulable];
+            if outcomes.iter().filter(|outcome| **outcome).count() > 1 {
+                self.find(Law::Contradiction, name, *period, 0, format!("{fate:?}"));
+            }
+            if fate.reasonless && !fate.executed {
+                self.find(Law::NoReason, name, *period, 0, format!("{fate:?}"));
+            }
+        }
+        for (name, snapshots) in &evidence.snapshots {
+            for pair in snapshots.windows(2) {
+                let fell = pair[1].through < pair[0].through
+                    || pair[1].not_before < pair[0].not_before
+                    || pair[0].ahead.iter().any(|period| !pair[1].marks(*period));
+                let between = |at: Nanos| pair[0].at <= at && at <= pair[1].at;
+                let excused = self.story.damages.iter().any(|d| between(d.at));
+                if fell && !excused {
+                    let text = format!("{:?}, then {:?}", pair[0], pair[1]);
+                    self.find(Law::MarksWentBack, name, 0, pair[1].at, text);
+                }
+            }
+        }
+    }
+
+    /// Every period of a job that came due has a reason.
+    fn periods(&mut self, name: &str) {
+        let spells = self.story.spells(name);
+        let mut dues: Vec<Due> = Vec::new();
+        for (place, spell) in spells.iter().enumerate() {
+            dues.extend(self.due_in(spell).map(|(chosen, period)| Due {
+                chosen,
+                period,
+                spell: place,
+            }));
+        }
+        dues.sort_by_key(|due| due.chosen);
+        let ran: BTreeSet<i64> =
+            self.evidence.runs.iter().filter(|r| r.name == name).map(|r| r.period).collect();
+        let mut counted: BTreeMap<i64, ()> = BTreeMap::new();
+        for (place, due) in dues.iter().enumerate() {
+            let next = dues[place + 1..].iter().find(|next| next.period != due.period);
+            let fate = self.explain(name, due, next, &spells[due.spell], ran.contains(&due.period));
+            if counted.insert(due.period, ()).is_none() {
+                self.tally.due += 1;
+                *fate.counter(&mut self.tally) += 1;
+            }
+            if fate == Explanation::None {
+                let at = self.story.reached(due.chosen).unwrap_or_default();
+                let text = format!("due at {} and nothing said of it", due.chosen as f64 / 1e9);
+                self.find(Law::Unexplained, name, due.period, at, text);
+            }
+        }
+    }
+
+    /// Periods that came due in a spell, with their chosen times.
+    fn due_in(&self, spell: &Spell) -> impl Iterator<Item = (Nanos, i64)> {
+        // What comes due in the last moment may not be judged any more.
+        let margin = if spell.until >= self.story.end { 2 * SECOND } else { 0 };
+        let until = self.story.furthest(spell.until) - margin;
+        let from = spell.bar;
+        let planned = std::sync::Arc::clone(&spell.planned);
+        let mut after = UtcSecond::new((from - 10 * MINUTE) / SECOND).ok();
+        let last = (until + 10 * MINUTE) / SECOND;
+        std::iter::from_fn(move || {
+            loop {
+                let period = planned.job.next_period(after?)?;
+                after = Some(period.nominal());
+                let nominal = period.nominal().unix_seconds();
+                if nominal > last {
+                    return None;
+                }
+                let chosen = planned.job.decide(period).chosen().map(nanos);
+                if let Some(chosen) = chosen.filter(|chosen| from <= *chosen && *chosen <= until) {
+                    return Some((chosen, nominal));
+                }
+            }
+        })
+    }
+
+    fn explain(
+        &mut self,
+        name: &str,
+        due: &Due,
+        next: Option<&Due>,
+        spell: &Spell,
+        ran: bool,
+    ) -> Explanation {
+        if ran {
+            return Explanation::Executed;
+        }
+        let story = self.story;
+        let reached = story.reached(due.chosen).unwrap_or(spell.from);
+        let fate = self.evidence.fates.get(&(name.to_string(), due.period));
+        if let Some(fate) = fate.filter(|fate| fate.is_known()) {
+            return self.explain_fate(name, due, spell, reached, fate);
+        }
+        // Suspended at any time from then on, so that nobody judged it.
+        let over = spell.until.min(story.end);
+        let suspended = |from, until| {
+            let all = story.definitions(name, from, until);
+            all.iter().any(|planned| planned.definition.suspend)
+        };
+        let closing = self.evidence.closing(name, due.period);
+        let closed_at = closing.map_or(Nanos::MAX, |closing| closing.at);
+        if self.was_ignored(reached, closed_at, spell, suspended) {
+            return Explanation::None;
+        }
+        if let Some(closing) = closing {
+            let passed_by =
+                next.is_some_and(|n| n.chosen <= story.furthest(closing.at) + story.lag());
+            if passed_by {
+                return Explanation::Superseded;
+            }
+        }
+        if suspended(over - story.lag(), over) {
+            return Explanation::Suspended;
+        }
+        if spell.until < story.end {
+            return Explanation::Barred;
+        }
+        Explanation::None
+    }
+
+    /// Whether a daemon had all the time it needs and did nothing.
+    fn was_ignored(
+        &self,
+        reached: Nanos,
+        closed_at: Nanos,
+        spell: &Spell,
+        suspended: impl Fn(Nanos, Nanos) -> bool,
+    ) -> bool {
+        self.story.lives.iter().any(|life| {
+            let from = life.ready.unwrap_or(life.until).max(reached).max(spell.from);
+            let until = from + PROMPT + self.story.slack();
+            until <= life.until.min(spell.until)
+                && self.story.attended(from, until)
+                && !suspended(from - self.story.lag(), until)
+                // Only what came due before it was there can be passed over.
+                && (life.ready.is_some_and(|ready| ready <= reached)
+                    || closed_at > life.until + self.story.lag())
+        })
+    }
+
+    fn explain_fate(
+        &mut self,
+        name: &str,
+        due: &Due,
+        spell: &Spell,
+        reached: Nanos,
+        fate: &Fate,
+    ) -> Explanation {
+        if fate.executed {
+            // Recorded, and then the daemon died before the command ran, or it was
+            // ended before it could write its line.
+            if fate.exit_code.is_some() && !fate.signalled {
+                let text = format!("state says that it ran, the record does not: {fate:?}");
+                self.find(Law::SaidToHaveRun, name, due.period, reached, text);
+            }
+            return Explanation::Unrun;
+        }
+        if fate.missed {
+            let definitions = self.story.definitions(
+                name,
+                reached - self.story.lag(),
+                reached + self.story.lag(),
+            );
+            let deadline = definitions.iter().map(|d| d.definition.deadline_seconds).min();
+            let deadline = Nanos::from(deadline.unwrap_or(0)) * SECOND;
+            let watched_until = reached + deadline + SECOND;
+            let suspended = definitions.iter().any(|d| d.definition.suspend);
+            if deadline >= PROMPT + self.story.slack()
+                && !suspended
+                && watched_until <= spell.until
+                && self.story.attended(reached - SECOND, watched_until)
+            {
+                let text = "missed, though the daemon was there all the time";
+                self.find(Law::MissedThoughAwake, name, due.period, reached, text);
+            }
+            return Explanation::Missed;
+        }
+        if fate.skipped { Explanation::Skipped } else { Explanation::None }
+    }
+
+    fn count(&mut self) {
+        self.tally.runs = self.evidence.runs.len() as u64;
+        for finding in &self.findings {
+            match finding.law {
+                Law::Duplicate => self.tally.duplicates += 1,
+                // Counted where they were found.
+                Law::Unexplained => {}
+                _ => self.tally.violations += 1,
+            }
+        }
+        self.tally.restarts = self.story.lives.len() as u64;
+        self.tally.stops = self.story.stops.len() as u64;
+        self.tally.steps = self.story.shifts.len() as u64;
+        self.tally.damages = self.story.damages.len() as u64;
+    }
+}
+
+/// What became of a period that came due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Explanation {
+    Executed,
+    Unrun,
+    Missed,
+    Skipped,
+    Superseded,
+    Barred,
+    Suspended,
+    None,
+}
+
+impl Explanation {
+    const fn counter(self, tally: &mut Tally) -> &mut u64 {
+        match self {
+            Self::Executed => &mut tally.executed,
+            Self::Unrun => &mut tally.unrun,
+            Self::Missed => &mut tally.missed,
+            Self::Skipped => &mut tally.skipped,
+            Self::Superseded => &mut tally.superseded,
+            Self::Barred => &mut tally.barred,
+            Self::Suspended => &mut tally.suspended,
+            Self::None => &mut tally.unexplained,
+        }
+    }
+}
+
+fn period_id(nominal: i64) -> Option<PeriodId> {
+    PeriodId::new(UtcSecond::new(nominal).ok()?).ok()
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { law, name, period, at, text } = self;
+        write!(f, "{law:?}: {name} {} at {:.3}: {text}", period_name(*period), *at as f64 / 1e9)
+    }
+}
+
+#[cfg(test)]
+mod tests;
