@@ -99,10 +99,13 @@ fn reset_files(arguments: &AskJob) -> Result<(), Failure> {
     let now = Clock::default().moment().now;
     let (store, _) = Store::open(&directory, store::Options::at(now)).map_err(refused)?;
     let loaded = store.load(std::slice::from_ref(&identity), now).map_err(refused)?;
-    let Some(kept) = loaded.found.into_iter().next().and_then(|found| found.kept) else {
+    let found = loaded.found.into_iter().next().unwrap_or_default();
+    let Some(kept) = found.kept else {
         return Err(Failure::new(USER, format!("there is no state of `{identity}`")));
     };
-    let definition = kept.ledger.definition();
+    // The roster has a mark, too, even if the file does not say whose schedule it is.
+    let seen = found.roster.and_then(|rostered| rostered.seen);
+    let definition = kept.ledger.definition().or(seen.map(|(_, definition)| definition));
     // As the daemon does it; but without the definition nobody knows when a window
     // begins, so marks a year ahead stay, too.
     let year = now.saturating_add(kron_core::bounds::WINDOW.max);
