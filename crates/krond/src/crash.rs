@@ -13,8 +13,8 @@ use crate::store::{Fault, Step};
 use nix::errno::Errno;
 use rustix::process::{Signal, getpid, kill_process};
 use std::io;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 static CHOSEN: OnceLock<Chosen> = OnceLock::new();
 static FAILING: OnceLock<(Chosen, Errno)> = OnceLock::new();
@@ -70,14 +70,15 @@ pub fn failure(text: &str) -> Result<Failure, String> {
     Ok(Failure { step: step.into(), errno: *errno })
 }
 
-/// Chooses a point.
-pub fn choose(text: &str) {
-    let _ = CHOSEN.set(Chosen::read(text));
-}
-
-/// Chooses a step that fails.
-pub fn choose_failure(failure: &Failure) {
-    let _ = FAILING.set((Chosen::read(&failure.step), failure.errno));
+/// Chooses a point and a step that fails, if any; for the store, what asks them.
+pub fn choose(point: Option<&str>, failure: Option<&Failure>) -> Option<Arc<dyn Fault>> {
+    if let Some(point) = point {
+        let _ = CHOSEN.set(Chosen::read(point));
+    }
+    if let Some(failure) = failure {
+        let _ = FAILING.set((Chosen::read(&failure.step), failure.errno));
+    }
+    (point.is_some() || failure.is_some()).then(|| Arc::new(InStore) as Arc<dyn Fault>)
 }
 
 /// Dies here, if this is the point.
@@ -102,8 +103,7 @@ pub fn step(name: &str) -> io::Result<()> {
 }
 
 /// The steps of the store, as points and as steps that fail.
-#[derive(Debug)]
-pub struct InStore;
+struct InStore;
 
 impl Fault for InStore {
     fn before(&self, step: Step, _: &str) -> io::Result<()> {

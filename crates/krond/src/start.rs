@@ -120,12 +120,7 @@ struct Prepared {
 fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepared, Failure> {
     let system =
         |operation: &'static str| move |error: io::Error| Failure::system(operation, &error);
-    if let Some(point) = &arguments.crash_at {
-        crash::choose(point);
-    }
-    if let Some(failure) = &arguments.fail_at {
-        crash::choose_failure(failure);
-    }
+    let fault = crash::choose(arguments.crash_at.as_deref(), arguments.fail_at.as_ref());
     #[cfg(feature = "mutants")]
     kron_core::mutant::choose(arguments.mutant);
     let signals = Signals::new().map_err(system("block signals"))?;
@@ -144,9 +139,7 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     })?;
     let mut options = store::Options::at(clock.moment().now);
     options.history = arguments.history;
-    if arguments.crash_at.is_some() || arguments.fail_at.is_some() {
-        options.fault = Some(Arc::new(crash::InStore));
-    }
+    options.fault = fault;
     let (store, warnings) = Store::open(&state_dir, options).map_err(|error| refused(&error))?;
     for warning in &warnings {
         log.write(clock.moment().now, &failure_line::warning(warning));
