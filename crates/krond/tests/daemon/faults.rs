@@ -174,9 +174,9 @@ fn fault_16_err_17_a_disk_that_is_full_or_read_only_from_the_beginning_is_refuse
                 place.start(-30.0, &[]).stop();
             }
             if full {
-                disk.fill()
+                disk.fill();
             } else {
-                disk.protect()
+                disk.protect();
             }
             let output = place.start_fails(&[]);
             assert!([3, 4].contains(&output.status), "{}", output.stderr);

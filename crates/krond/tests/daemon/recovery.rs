@@ -151,6 +151,110 @@ fn sta_19_27_28_37_fault_39_a_crash_after_the_commit_closes_the_period() {
     assert_eq!(state["LastExitCode"], 0);
 }
 
+/// What a daemon left behind at one point is recovered by another, which crashes at each
+/// passing of each step of that; the third brings it to an end.
+fn crash_in_recovery(first: &str, committed: bool) {
+    let steps = ["create", "write", "sync", "close", "rename", "sync-directory", "committed"];
+    let mut crashes = 0;
+    for step in steps {
+        for n in 1.. {
+            let point = format!("{first}, {step}:{n}");
+            let place = Place::with(
+                "0 12 * * * @policy(deadline=1h) name=a shell=true command=\"echo a $KRON_PERIOD_ID >> HERE/record\"\n",
+            );
+            place.start(-30.0, &[]).stop();
+            let daemon = place.start(-20.0, &["--crash-at", first]);
+            daemon.clock_now(-0.05);
+            daemon.end().exits(137);
+            let second = format!("{step}:{n}");
+            let mut daemon = Start::new(&place, &["--crash-at", &second]).clock(5.0).start();
+            let is_settled = || {
+                state_of(&place).is_some_and(|state| {
+                    state["LastHandledPeriodID"] == minute(0) && state["ActiveExecution"].is_null()
+                })
+            };
+            wait_for("an end", || (!daemon.is_running() || is_settled()).then_some(()));
+            let _ = nix::sys::signal::kill(daemon.pid(), nix::sys::signal::Signal::SIGTERM);
+            let status = daemon.end().status;
+            assert!([0, 137].contains(&status), "{point}: {status}");
+            let daemon = place.start(10.0, &[]);
+            wait_for("the period in state", || is_settled().then_some(()));
+            daemon.stop();
+            intact(&place);
+            let state = state_of(&place).unwrap();
+            assert_eq!(state["LastOutcome"], "executed", "{point}");
+            assert_eq!(state["History"].as_array().unwrap().len(), 1, "{point}: {state}");
+            let runs = place.runs("a").len();
+            assert!(runs <= 1, "{point}: {runs} runs");
+            // Recorded, and not released: it is closed, and its end is unknown.
+            assert!(runs == 1 || state["LastExitCode"].is_null(), "{point}: {state}");
+            if status == 0 {
+                break;
+            }
+            crashes += 1;
+            if committed {
+                assert_eq!(runs, 0, "{point}");
+            }
+        }
+    }
+    assert!(crashes >= steps.len(), "{crashes} crashes");
+}
+
+/// STA-37.
+#[test]
+fn sta_37_fault_39_crashes_in_the_recovery_of_an_open_period() {
+    crash_in_recovery("ready", false);
+}
+
+/// STA-37.
+#[test]
+fn sta_37_fault_39_crashes_in_the_recovery_of_a_closed_period() {
+    crash_in_recovery("committed", true);
+}
+
+/// STA-37, LIF-14.
+#[test]
+fn sta_37_lif_14_fault_39_crashes_in_a_reload() {
+    let (old, new) = (
+        "0 12 * * * @policy(deadline=1h) name=a NOTE\n0 12 * * * @policy(deadline=1h) name=b NOTE\n",
+        "0 12 * * * @policy(deadline=1h) name=b NOTE\n0 12 * * * @policy(deadline=1h) name=c NOTE\n",
+    );
+    let mut crashes = 0;
+    for step in ["write", "sync", "committed"] {
+        for n in 1.. {
+            let point = format!("{step}:{n}");
+            let place = Place::with(old);
+            place.start(-30.0, &[]).stop();
+            let mut daemon = Start::new(&place, &["--crash-at", &point]).clock(-25.0).start();
+            wait_for("ready or an end", || {
+                (!daemon.is_running() || daemon.count("ready") > 0).then_some(())
+            });
+            place.jobs(new);
+            let _ = nix::sys::signal::kill(daemon.pid(), nix::sys::signal::Signal::SIGHUP);
+            wait_for("a reload or an end", || {
+                (!daemon.is_running() || daemon.count("reloaded") > 0).then_some(())
+            });
+            let _ = nix::sys::signal::kill(daemon.pid(), nix::sys::signal::Signal::SIGTERM);
+            let status = daemon.end().status;
+            let daemon = place.start(-10.0, &[]);
+            daemon.clock(-0.05);
+            daemon.ran("b", &minute(0));
+            daemon.ran("c", &minute(0));
+            daemon.stop();
+            assert!(place.runs("a").is_empty(), "{point}");
+            for job in ["b", "c"] {
+                assert_eq!(place.runs(job), [minute(0)], "{point}: {job}");
+            }
+            if status == 0 {
+                break;
+            }
+            assert_eq!(status, 137, "{point}");
+            crashes += 1;
+        }
+    }
+    assert!(crashes >= 3, "{crashes} crashes");
+}
+
 /// STA-26, EXE-15.
 #[test]
 fn sta_26_exe_15_a_survivor_is_adopted_and_forbid_sees_it() {

@@ -20,7 +20,7 @@ fn limit_files(pid: Pid, most: &str) {
 /// The lowest number that is not a descriptor of a process: with this as its limit
 /// it gets no other.
 fn lowest_free(pid: Pid) -> usize {
-    (0..).find(|n| fs::symlink_metadata(format!("/proc/{pid}/fd/{n}")).is_err()).unwrap()
+    (0..1_000_000).find(|n| fs::symlink_metadata(format!("/proc/{pid}/fd/{n}")).is_err()).unwrap()
 }
 
 /// Fault 16, 25: real EMFILE. Whoever wants to talk waits until something else happens, and
@@ -325,4 +325,33 @@ fn fault_31_replace_of_a_rest_that_cannot_be_signalled_starts_nothing() {
     assert_eq!(place.runs("a").len(), 2);
     daemon.kill();
     kill(Pid::from_raw(rest), Signal::SIGKILL).unwrap();
+}
+
+/// Fault 31: a group that could not be looked for is not gone either: nothing new starts
+/// beside what is left of it.
+#[test]
+fn fault_31_a_rest_that_cannot_be_looked_for_is_not_gone() {
+    if !need("prlimit") {
+        return;
+    }
+    let place = Place::with(
+        "* * * * * @policy(deadline=1h,concurrency=replace) name=a shell=true \
+         command=\"(trap '' TERM; exec sleep 600) & echo $! >> HERE/left; trap 'exit 0' TERM; while :; do sleep 0.05; done\"\n",
+    );
+    let daemon = place.start(-30.0, &["--grace", "2s"]);
+    daemon.clock(-0.1);
+    let leader = daemon.wait_of("started", "a").pid();
+    let rest: i32 = place.wait_file("left").trim().parse().unwrap();
+    daemon.clock(58.5);
+    let free = lowest_free(daemon.pid());
+    limit_files(daemon.pid(), &free.to_string());
+    // The leader ends by TERM; for the others there is no descriptor to look with.
+    wait_gone(leader);
+    daemon.wait_nth("an error of looking", 1, |event| {
+        event.is("error") && event["operation"].contains("rest of a process group")
+    });
+    limit_files(daemon.pid(), "1024");
+    daemon.wait_nth("the next", 2, |event| event.of("started", "a"));
+    assert!(!alive(rest), "both run");
+    daemon.kill();
 }

@@ -109,7 +109,7 @@ pub struct World {
     runs: BTreeMap<RunId, RunInfo>,
     todo: Vec<(Duration, Todo)>,
     in_flight: Option<Box<Batch>>,
-    late: Vec<Box<Batch>>,
+    late: Vec<Batch>,
     /// Jobs that must be durable before the daemon is ready.
     not_ready: Vec<String>,
 }
@@ -426,7 +426,7 @@ impl World {
                 }
                 let is_start = batch.jobs.iter().any(|job| !job.kept.active.is_empty());
                 if self.records_late && is_start {
-                    self.late.push(batch);
+                    self.late.push(*batch);
                     self.later(self.commit_takes, Todo::Late);
                     self.todo.insert(0, (self.uptime, Todo::Committed));
                     return;
