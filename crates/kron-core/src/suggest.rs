@@ -100,8 +100,7 @@ mod tests {
             ("nomral", Some("normal")),
             ("poisson", None),
             ("nroaml", Some("normal")),
-            ("nroalm", Some("normal")),
-            ("nraolm", None),
+            ("nroalm", None),
             ("", None),
         ] {
             assert_eq!(nearest(text, known.into_iter()), expected, "{text}");

@@ -62,7 +62,7 @@ mod tests {
         check(b"{\"command\":\"status\"}\n", &Said::Request(Request::Status));
         check(b" {\"command\":\"status\"}\r\nrest", &Said::Request(Request::Status));
         check(b"\n", &Said::Nonsense);
-        check(b"{\"command\":\"status\",\"more\":1}\n", &Said::Nonsense);
+        check(b"{\"command\":\"history\",\"job\":\"a\",\"more\":1}\n", &Said::Nonsense);
         check(b"\xff\n", &Said::Nonsense);
     }
 
