@@ -228,6 +228,7 @@ fn one_line(text: &str) -> Cow<'_, str> {
 ///
 /// # Errors
 /// When it should have one and does not: what is wrong, as a text.
+#[must_use]
 pub fn record(line: &str) -> Option<Result<Record, String>> {
     match line.trim_start() {
         json if json.starts_with('{') => json_record(json),
