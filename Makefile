@@ -13,7 +13,7 @@ DESTDIR ?=
 # Where systemd looks for units: below a home it is another place.
 UNITS ?= $(PREFIX)/$(if $(filter $(HOME)/%,$(PREFIX)),share,lib)/systemd
 
-.PHONY: run test check bench bench-daemon instructions fuzz install generate torture soak
+.PHONY: run test check bench bench-daemon instructions fuzz sanitize install generate torture soak
 
 ## Runs the daemon on the example jobs, as whoever you are and without any set-up:
 ## its state is below target/. Ctrl-C ends it. With RUN_FOR=2m it ends by itself as
@@ -101,17 +101,35 @@ soak:
 	$(CARGO) build --locked --release -p krond -p kron-torture
 	$(TARGET)/release/kron-torture soak --for $(SOAK_FOR)
 
-## Each fuzz target for FUZZ_SECONDS. libFuzzer needs unstable compiler flags,
-## which the stable compiler accepts when told to.
+## Each fuzz target for FUZZ_SECONDS, with the longest input that makes sense.
+## libFuzzer needs unstable compiler flags, which the stable compiler accepts when
+## told to.
 fuzz: $(TOOLS)/bin/cargo-fuzz
-	@for target in duration constraint schedule tab log; do \
-	  mkdir -p fuzz/corpus/$$target; \
+	@for target in duration:400 constraint:400 schedule:400 tab:4096 log:1024 \
+	    state:8192 roster:2048 control:1024; do \
+	  longest=$${target#*:}; target=$${target%:*}; words=schedule; \
+	  case $$target in state | roster | control) words=json ;; esac; \
+	  mkdir -p fuzz/corpus/$$target target; \
 	  RUSTC_BOOTSTRAP=1 $(TOOLS)/bin/cargo-fuzz fuzz run --sanitizer none $$target \
 	    fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) \
-	    -max_len=400 -dict=fuzz/schedule.dict -print_final_stats=1 2> target/fuzz-$$target.log; \
+	    -max_len=$$longest -dict=fuzz/$$words.dict -timeout=10 -print_final_stats=1 \
+	    2> target/fuzz-$$target.log; \
 	  status=$$?; grep -E '^(Done|SUMMARY|==)' target/fuzz-$$target.log | sed "s/^/$$target: /"; \
 	  if [ $$status -ne 0 ]; then tail -40 target/fuzz-$$target.log; exit $$status; fi; \
 	done
+
+## What has unsafe code under AddressSanitizer, as root if possible; what reads state
+## and logs, and what that is built on, under Miri.
+NIGHTLY ?= nightly
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+
+sanitize:
+	@$(CARGO) +$(NIGHTLY) miri --version > /dev/null || { \
+	  echo 'needs a nightly compiler: rustup toolchain install nightly -c miri -c rust-src'; exit 1; }
+	ASAN_OPTIONS=detect_leaks=0 RUSTFLAGS=-Zsanitizer=address $(CARGO) +$(NIGHTLY) test --locked \
+	  --target $(HOST) --target-dir $(TARGET)/sanitize -p kron-host -p krond --lib --test exec
+	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 $(CARGO) +$(NIGHTLY) miri test --locked \
+	  --target-dir $(TARGET)/miri -p kron-engine --test state
 
 $(TOOLS)/bin/cargo-fuzz:
 	$(CARGO) install --quiet --locked --version 0.13.2 --root $(TOOLS) cargo-fuzz

@@ -2,20 +2,16 @@
 //! seconds of a long window are those that are not refused, run by run.
 #![no_main]
 
-use kron_core::{Job, Zones};
+use kron_core::Job;
+use kron_fuzz::with_zones;
 use libfuzzer_sys::fuzz_target;
-use std::cell::RefCell;
-
-thread_local! {
-    static ZONES: RefCell<Zones> = RefCell::new(Zones::bundled());
-}
 
 fuzz_target!(|clauses: &str| {
     let (only, avoid) = clauses.split_once('|').unwrap_or((clauses, "hours=3"));
     // Two days, with a change of offset in the middle.
     let schedule =
         format!("0 0 28 3 * @tz(Europe/Paris) @win(after,48h) @only({only}) @avoid({avoid})");
-    let Ok(job) = ZONES.with_borrow_mut(|zones| Job::parse("fuzz", &schedule, zones)) else {
+    let Ok(job) = with_zones(|zones| Job::parse("fuzz", &schedule, zones)) else {
         return;
     };
     let period = "2026-03-27T23:00:00Z".parse().expect("a period");

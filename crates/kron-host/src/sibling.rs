@@ -4,7 +4,7 @@
 //! Copying a process costs in proportion to its memory, and in a program with
 //! threads is hardly safe. A small helper with one thread has neither trouble.
 //!
-//! Besides `slate` the only unsafe code of the crate: one system call.
+//! One unsafe call.
 
 #![allow(unsafe_code)]
 

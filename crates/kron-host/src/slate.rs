@@ -1,16 +1,16 @@
 //! A process as if nobody had used it before: no blocked or ignored signals, no
 //! descriptors but the first three, nothing on standard input.
 //!
-//! The only unsafe code of the crate, two calls that `std` and nix have no safe
-//! form of.
+//! Two unsafe calls, of which `std`, nix and rustix have no safe form.
 
 #![allow(unsafe_code)]
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use nix::sys::signal::SigSet;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 
 /// The first descriptor that is not a standard one.
 const FIRST: libc::c_int = 3;
@@ -61,11 +61,9 @@ pub(crate) fn close_others() -> Result<(), Errno> {
 /// # Errors
 /// When there is no `/dev/null`.
 pub(crate) fn set_input_aside() -> Result<OwnedFd, Errno> {
-    let aside = fcntl(std::io::stdin(), FcntlArg::F_DUPFD_CLOEXEC(FIRST))?;
-    // SAFETY: made by the call before, and nobody else knows of it.
-    let aside = unsafe { OwnedFd::from_raw_fd(aside) };
-    let null = std::fs::File::open("/dev/null")
-        .map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))?;
-    nix::unistd::dup2_stdin(null)?;
+    let errno = |error: io::Error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
+    // Never one of the first three.
+    let aside = io::stdin().as_fd().try_clone_to_owned().map_err(errno)?;
+    nix::unistd::dup2_stdin(File::open("/dev/null").map_err(errno)?)?;
     Ok(aside)
 }

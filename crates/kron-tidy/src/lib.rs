@@ -6,6 +6,7 @@
 //! | `requirements` | every requirement of a finished part is named by a test |
 //! | `faults` | every fault of `docs/FAULTS.md` is a test |
 //! | `licences` | every dependency may be used under a licence we accept |
+//! | `threats` | tests, files and unsafe code are as the threat model says |
 //! | `purity` | the engine cannot reach clock, files, environment or platform mathematics |
 
 pub mod generated;

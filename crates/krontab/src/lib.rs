@@ -24,7 +24,7 @@ mod next;
 mod picture;
 mod run;
 mod show;
-mod verify;
+pub mod verify;
 
 use clap::Parser;
 use cli::{Cli, Command};

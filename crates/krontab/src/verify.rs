@@ -18,7 +18,7 @@ const DOCUMENT: u64 = 1 << 30;
 /// Longest line that is looked at, in bytes.
 const LINE: u64 = 1 << 20;
 
-pub fn verify(arguments: &Verify) -> Result<u8, Failure> {
+pub(crate) fn verify(arguments: &Verify) -> Result<u8, Failure> {
     let mut check = Check { zones: Zones::bundled(), lines: 0, verified: 0, found: Vec::new() };
     for path in &arguments.logs {
         let shown = if path == Path::new("-") {
@@ -141,17 +141,22 @@ impl Check {
         let (red, green) = (bold(AnsiColor::Red), bold(AnsiColor::Green));
         for Found { path, line, what } in &self.found {
             let text = match what {
-                What::Unverifiable(message) => format!("{red}unverifiable{red:#}: {message}\n"),
+                What::Unverifiable(message) => {
+                    format!("{red}unverifiable{red:#}: {}\n", one_line(message))
+                }
                 What::Differs { identity, period, differences } => {
                     let lines: Vec<String> = differences
                         .iter()
                         .map(|d| {
                             format!(
                                 "  {}: logged `{}`, recomputed `{}`\n",
-                                d.field, d.recorded, d.recomputed
+                                d.field,
+                                one_line(&d.recorded),
+                                one_line(&d.recomputed)
                             )
                         })
                         .collect();
+                    let (identity, period) = (one_line(identity), one_line(period));
                     format!("{red}mismatch{red:#}: {identity}, period {period}\n{}", lines.concat())
                 }
             };
@@ -205,8 +210,26 @@ impl Check {
     }
 }
 
-/// The record in a line of a log; nothing if it is about something else.
-fn record(line: &str) -> Option<Result<Record, String>> {
+/// What a log says, such that it cannot be taken for what we say: without line
+/// ends and colours of its own.
+fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
+/// The record in a line of a log, text or JSON; nothing if it is about something
+/// else.
+///
+/// # Errors
+/// When it should have one and does not: what is wrong, as a text.
+#[must_use]
+pub fn record(line: &str) -> Option<Result<Record, String>> {
     match line.trim_start() {
         json if json.starts_with('{') => json_record(json),
         _ => text_record(line),

@@ -3,6 +3,7 @@
 use super::PlanError;
 use super::step::{LaunchError, Step};
 use crate::account::{self, Account};
+use crate::keyring;
 use nix::errno::Errno;
 use nix::unistd::{
     Gid, Uid, geteuid, getgid, getresgid, getresuid, getuid, setgroups, setresgid, setresuid,
@@ -23,12 +24,17 @@ pub struct Ids {
 
 impl Ids {
     /// Takes them on: groups, then group, then user; and looks whether it is so.
+    /// Another user than root keeps neither root's keyring nor a capability.
     ///
     /// # Errors
     /// When any of it fails. The process must not go on then.
     pub fn take_on(&self) -> Result<(), LaunchError> {
         let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
         let groups: Vec<Gid> = self.groups.iter().copied().map(Gid::from_raw).collect();
+        // While it counts as one of root's, who may have many more than others.
+        if !uid.is_root() {
+            keyring::leave().map_err(Step::Keyring.failed())?;
+        }
         setgroups(&groups).map_err(Step::Groups.failed())?;
         setresgid(gid, gid, gid).map_err(Step::Group.failed())?;
         setresuid(uid, uid, uid).map_err(Step::User.failed())?;

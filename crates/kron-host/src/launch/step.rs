@@ -20,6 +20,8 @@ pub enum Step {
     Signals,
     /// A limit.
     Limit,
+    /// A keyring.
+    Keyring,
     /// Supplementary groups.
     Groups,
     /// The group id.
@@ -43,13 +45,14 @@ pub enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::Plan,
         Self::Descriptors,
         Self::Session,
         Self::Input,
         Self::Signals,
         Self::Limit,
+        Self::Keyring,
         Self::Groups,
         Self::Group,
         Self::User,
@@ -90,6 +93,7 @@ impl Step {
             Self::Input => "open /dev/null",
             Self::Signals => "reset signals",
             Self::Limit => "set a limit",
+            Self::Keyring => "leave the keyring",
             Self::Groups => "set groups",
             Self::Group => "set group id",
             Self::User => "set user id",

@@ -6,6 +6,7 @@
 //! heard.
 
 pub(crate) mod client;
+pub mod inbox;
 pub(crate) mod server;
 
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,8 @@
 //! The daemon's end of the socket. Nobody who is slow, silent or talks too much
 //! holds up anything: no call here waits.
 
-use super::{REQUEST_BYTES, Reply, Request};
+use super::inbox::{Inbox, Said};
+use super::{Reply, Request};
 use crate::poll::{Interest, Poll, Source};
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::net::sockopt::socket_peercred;
@@ -16,6 +17,10 @@ use std::path::{Path, PathBuf};
 
 /// Most conversations at once; beyond that the oldest is ended.
 const CLIENTS: usize = 64;
+
+/// Most that are let in at once: who knocks faster than we open must not keep us
+/// from everything else.
+const AT_ONCE: usize = 16;
 
 /// Enough to send for now: more rows are made when this has gone out.
 pub const ENOUGH: usize = 256 * 1024;
@@ -34,7 +39,7 @@ pub struct Server {
 #[derive(Debug)]
 struct Client {
     stream: UnixStream,
-    input: Vec<u8>,
+    inbox: Inbox,
     output: Vec<u8>,
     sent: usize,
     /// Whether the last line is in the output.
@@ -103,7 +108,7 @@ impl Server {
         }
         let (_directory, short) = short(path)?;
         let listener = UnixListener::bind(short)?;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        close_to_others(path)?;
         listener.set_nonblocking(true)?;
         Ok(Self { listener, path: path.into(), clients: BTreeMap::new(), next: 1, is_deaf: false })
     }
@@ -121,10 +126,10 @@ impl Server {
         poll.add(&self.listener, Source::Control, Interest::Read)
     }
 
-    /// Lets in everybody who may come in. If that fails, nobody is listened to
-    /// until [`Server::listen_again`]: it would fail again at once.
+    /// Lets in those who may come in; the rest the next time. If that fails, nobody
+    /// is listened to until [`Server::listen_again`]: it would fail again at once.
     pub fn accept(&mut self, poll: &Poll) {
-        loop {
+        for _ in 0..AT_ONCE {
             let stream = match self.listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
@@ -146,7 +151,7 @@ impl Server {
             if poll.add(&stream, Source::Client(id), Interest::Read).is_ok() {
                 let client = Client {
                     stream,
-                    input: Vec::new(),
+                    inbox: Inbox::default(),
                     output: Vec::new(),
                     sent: 0,
                     is_answered: false,
@@ -216,6 +221,15 @@ impl Server {
     }
 }
 
+/// Lets nobody else connect to a socket; does nothing to what a link in its place
+/// may lead to.
+fn close_to_others(path: &Path) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let socket = openat(rustix::fs::CWD, path, flags, Mode::empty())?;
+    let itself = Path::new("/proc/self/fd").join(socket.as_raw_fd().to_string());
+    fs::set_permissions(itself, fs::Permissions::from_mode(0o600))
+}
+
 /// Whether somebody accepts connections at a socket that is there already.
 fn old_owner_listens(path: &Path) -> bool {
     short(path).is_ok_and(|(_directory, short)| UnixStream::connect(short).is_ok())
@@ -228,24 +242,19 @@ fn may_talk(stream: &UnixStream) -> bool {
 
 impl Client {
     fn listen(&mut self) -> Heard {
-        let mut part = [0; 4096];
+        let mut piece = [0; 4096];
         loop {
-            match self.stream.read(&mut part) {
+            let length = match self.stream.read(&mut piece) {
                 Ok(0) => return Heard::Gone,
-                Ok(length) => self.input.extend_from_slice(&part[..length]),
+                Ok(length) => length,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Heard::Nothing,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(_) => return Heard::Gone,
-            }
-            if let Some(end) = self.input.iter().position(|b| *b == b'\n') {
-                let line = &self.input[..end];
-                return match serde_json::from_slice(line) {
-                    Ok(request) => Heard::Request(request),
-                    Err(_) => Heard::Gone,
-                };
-            }
-            if self.input.len() > REQUEST_BYTES {
-                return Heard::Gone;
+            };
+            match self.inbox.hear(&piece[..length]) {
+                Said::Part => {}
+                Said::Request(request) => return Heard::Request(request),
+                Said::Nonsense => return Heard::Gone,
             }
         }
     }
@@ -263,5 +272,27 @@ impl Client {
         self.output.clear();
         self.sent = 0;
         if self.is_answered { Heard::Gone } else { Heard::Hungry }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Somebody who can write to the socket's directory puts a link in its place.
+    #[test]
+    fn no_mode_through_a_link() {
+        let place = tempfile::tempdir().unwrap();
+        let (target, link) = (place.path().join("target"), place.path().join("link"));
+        fs::write(&target, "").unwrap();
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o644)).unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert!(close_to_others(&link).is_err());
+        assert_eq!(mode(&target), 0o644);
+        let socket = place.path().join("socket");
+        let _listener = UnixListener::bind(&socket).unwrap();
+        close_to_others(&socket).unwrap();
+        assert_eq!(mode(&socket), 0o600);
     }
 }

@@ -7,6 +7,9 @@ use std::net::{TcpListener, TcpStream};
 
 /// Most readers at once; beyond that the oldest is dropped.
 const READERS: usize = 16;
+/// Most that are let in at once: who knocks faster than we open must not keep us
+/// from everything else.
+const AT_ONCE: usize = 16;
 /// Longest request.
 const REQUEST_BYTES: usize = 8 * 1024;
 
@@ -35,7 +38,7 @@ impl Scrapes {
     }
 
     pub fn accept(&mut self, poll: &Poll) {
-        loop {
+        for _ in 0..AT_ONCE {
             let stream = match self.listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,

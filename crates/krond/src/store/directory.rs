@@ -6,9 +6,9 @@ use super::error::{Problem, StoreError, Warning};
 use super::folder::{Fault, Folder, Step, distrust};
 use crate::exec::process;
 use rustix::fs::{FlockOperation, Mode, OFlags};
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -65,12 +65,20 @@ fn make(path: &Path) -> Result<(), Problem> {
             result => result.map_err(failed)?,
         }
         let mode = if at == path { 0o700 } else { 0o755 };
-        fs::set_permissions(at, Permissions::from_mode(mode)).map_err(failed)?;
+        set_mode(at, Mode::from_raw_mode(mode)).map_err(failed)?;
         if let Some(parent) = at.parent() {
             File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
         }
     }
     Ok(())
+}
+
+/// Sets the mode of a directory, and of nothing that a link in its place may lead
+/// to: not everything above the directory need be ours alone.
+fn set_mode(directory: &Path, mode: Mode) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = rustix::fs::open(directory, flags, Mode::empty())?;
+    Ok(rustix::fs::fchmod(&handle, mode)?)
 }
 
 /// Takes the lock. It is held as long as the file is open, and given up by the
@@ -128,4 +136,24 @@ pub(super) fn remove_leftovers(folder: &Folder) -> Result<(), Problem> {
         removed.map_err(|error| Problem::failed(folder.path_of(&name), Step::Remove, error))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    /// Somebody who can write above the directory puts a link in its place.
+    #[test]
+    fn no_mode_through_a_link() {
+        let place = tempfile::tempdir().unwrap();
+        let (target, link) = (place.path().join("target"), place.path().join("link"));
+        DirBuilder::new().mode(0o700).create(&target).unwrap();
+        symlink(&target, &link).unwrap();
+        let mode = || fs::metadata(&target).unwrap().permissions().mode() & 0o777;
+        assert!(set_mode(&link, Mode::from_raw_mode(0o755)).is_err());
+        assert_eq!(mode(), 0o700);
+        set_mode(&target, Mode::from_raw_mode(0o755)).unwrap();
+        assert_eq!(mode(), 0o755);
+    }
 }

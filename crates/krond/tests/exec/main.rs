@@ -1,6 +1,7 @@
 //! Starting processes, against the real kernel: one file a subject.
 
 mod appearance;
+mod attack;
 mod failures;
 mod gate;
 mod groups;

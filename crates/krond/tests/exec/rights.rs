@@ -73,3 +73,23 @@ fn no_user() {
     assert_eq!(report, Report::Failed(expected));
     assert!(!host.at("ran").exists());
 }
+
+/// A job of somebody else has not the keys of whoever started the daemon.
+#[test]
+fn no_keys_of_others() {
+    if !is_root() {
+        return;
+    }
+    // Of this thread, and of those that it starts.
+    let Some(keyring) = kron_host::keyring::leave().unwrap() else {
+        println!("SKIPPED: no keyrings here");
+        return;
+    };
+    let host = Host::new();
+    let keys = || plan(&["/bin/cat", "/proc/keys"]);
+    let ours = format!("{keyring:08x} ");
+    let handed_down = host.output(keys());
+    assert!(handed_down.contains(&ours), "{handed_down}");
+    let theirs = host.output(Plan { ids: Some(nobody()), ..keys() });
+    assert!(!theirs.contains(&ours), "{theirs}");
+}
