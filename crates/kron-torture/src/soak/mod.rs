@@ -99,7 +99,7 @@ impl Soak {
             if let Some(status) = daemon.try_wait()? {
                 return Err(io::Error::other(format!("the daemon ended: {status}")));
             }
-            let sample = Sample::take(&scope)?;
+            let sample = Sample::take(scope)?;
             let late = account.lock().unwrap_or_else(PoisonError::into_inner).take_late();
             progress(now() - begun, length, &sample, late.len());
             if let Some(row) = slices.add(now() - begun, sample, late) {
