@@ -124,6 +124,9 @@ fn start(krond: &Path, place: &Path, port: u16) -> io::Result<Child> {
     let mut command = Command::new(krond);
     command.arg("start").arg(place.join("jobs.kron"));
     command.arg("--state-dir").arg(place.join("state"));
+    // Short, so that files have their final size soon, and with them what it takes to
+    // write many of them at once.
+    command.args(["--history", "10"]);
     command.args(["--grace", "2s", "--shutdown", "terminate", "--shutdown-limit", "30s"]);
     command.arg("--metrics").arg(format!("127.0.0.1:{port}"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
