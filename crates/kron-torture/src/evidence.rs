@@ -17,6 +17,7 @@ pub struct Run {
 
 /// What state and log say became of a period.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "several at once are what is looked for")]
 pub struct Fate {
     pub executed: bool,
     pub missed: bool,

@@ -69,8 +69,8 @@ impl Place {
 
     pub fn state_file(&self, name: &str) -> PathBuf {
         let hash = Sha256::digest(self.identity(name));
-        let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.state().join(digits + ".json")
+        let digits: Vec<String> = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.state().join(digits.concat() + ".json")
     }
 
     /// Replaces a file in one step.

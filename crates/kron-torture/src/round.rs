@@ -223,10 +223,9 @@ impl<'a> Round<'a> {
                     self.set_shift(target - lead - now())?;
                 }
             }
-            Approach::AtOnce => {}
             Approach::Forward(by) if !behind => self.set_shift(self.shift + by)?,
             Approach::Back(by) if !behind => self.set_shift(self.shift - by)?,
-            Approach::Forward(_) | Approach::Back(_) => {}
+            Approach::AtOnce | Approach::Forward(_) | Approach::Back(_) => {}
         }
         Ok(approach)
     }

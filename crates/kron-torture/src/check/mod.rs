@@ -11,7 +11,7 @@ use crate::story::{Spell, Story};
 use crate::tally::Tally;
 use crate::time::{MILLI, MINUTE, Nanos, SECOND, nanos, period_name};
 use kron_core::{PeriodId, UtcSecond};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 /// How late a line of the record may be for a start that was judged in time.
 const TOLERANCE: Nanos = 3 * SECOND;
@@ -206,13 +206,15 @@ impl Check<'_> {
         dues.sort_by_key(|due| due.chosen);
         let ran: BTreeSet<i64> =
             self.evidence.runs.iter().filter(|r| r.name == name).map(|r| r.period).collect();
-        let mut counted: BTreeMap<i64, ()> = BTreeMap::new();
+        let mut counted: BTreeSet<i64> = BTreeSet::new();
         for (place, due) in dues.iter().enumerate() {
             let next = dues[place + 1..].iter().find(|next| next.period != due.period);
             let fate = self.explain(name, due, next, &spells[due.spell], ran.contains(&due.period));
-            if counted.insert(due.period, ()).is_none() {
+            if counted.insert(due.period) {
                 self.tally.due += 1;
-                *fate.counter(&mut self.tally) += 1;
+                if let Some(counter) = fate.counter(&mut self.tally) {
+                    *counter += 1;
+                }
             }
             if fate == Explanation::None {
                 let at = self.story.reached(due.chosen).unwrap_or_default();
@@ -278,7 +280,11 @@ impl Check<'_> {
         if let Some(closing) = closing {
             let passed_by =
                 next.is_some_and(|n| n.chosen <= story.furthest(closing.at) + story.lag());
-            if passed_by {
+            // Closed when another definition was in force, and closed for good.
+            let closed_before = due.spell > 0
+                && closing.at <= reached
+                && due.period * SECOND <= story.furthest(closing.at) + story.lag();
+            if passed_by || closed_before {
                 return Explanation::Superseded;
             }
         }
@@ -356,8 +362,7 @@ impl Check<'_> {
         for finding in &self.findings {
             match finding.law {
                 Law::Duplicate => self.tally.duplicates += 1,
-                // Counted where they were found.
-                Law::Unexplained => {}
+                Law::Unexplained => self.tally.unexplained += 1,
                 _ => self.tally.violations += 1,
             }
         }
@@ -382,8 +387,8 @@ enum Explanation {
 }
 
 impl Explanation {
-    const fn counter(self, tally: &mut Tally) -> &mut u64 {
-        match self {
+    const fn counter(self, tally: &mut Tally) -> Option<&mut u64> {
+        Some(match self {
             Self::Executed => &mut tally.executed,
             Self::Unrun => &mut tally.unrun,
             Self::Missed => &mut tally.missed,
@@ -391,8 +396,8 @@ impl Explanation {
             Self::Superseded => &mut tally.superseded,
             Self::Barred => &mut tally.barred,
             Self::Suspended => &mut tally.suspended,
-            Self::None => &mut tally.unexplained,
-        }
+            Self::None => return None,
+        })
     }
 }
 

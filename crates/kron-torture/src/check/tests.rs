@@ -6,7 +6,7 @@ use crate::evidence::{Evidence, Fate, Run, Snapshot};
 use crate::jobs::{Definition, Jobs, Kind, Planned, Window};
 use crate::story::{Damage, Life, Span, Story, Version};
 use crate::time::{MILLI, MINUTE, Nanos, SECOND, nanos};
-use kron_core::{UtcSecond, Zones};
+use kron_core::{PeriodId, UtcSecond, Zones};
 use std::sync::Arc;
 
 /// Noon of a day in 2030, at which everything begins.
@@ -253,6 +253,21 @@ fn what_nobody_judged() {
         case.story.end = until + SECOND;
         case.evidence.runs.truncate(3);
         case.evidence.snapshots.clear();
+    });
+    row("closed by an earlier definition", &[], |case| {
+        // Superseded as it was; the edit chooses a later second for it.
+        let (_, until) = absence(case);
+        let edited = planned(|definition| definition.salt = 1);
+        let later = |case: &Case, period: i64| {
+            let period = PeriodId::new(UtcSecond::new(period).unwrap()).unwrap();
+            nanos(edited.job.decide(period).chosen().unwrap()) - case.due[4].1
+        };
+        let closed = case.due[3].0;
+        case.edited(until + SECOND, |definition| definition.salt = 1);
+        case.story.end = until + 2 * SECOND + later(case, closed).max(0);
+        case.evidence.runs.retain(|run| run.period <= case.due[4].0);
+        case.evidence.snapshots.clear();
+        case.snapshot(until + MILLI, Some(case.due[4].0));
     });
     row("still suspended", &[], |case| {
         let last = case.due.len() - 1;

@@ -99,7 +99,7 @@ impl Soak {
             if let Some(status) = daemon.try_wait()? {
                 return Err(io::Error::other(format!("the daemon ended: {status}")));
             }
-            let sample = Sample::take(&scope)?;
+            let sample = Sample::take(scope)?;
             let late = account.lock().unwrap_or_else(PoisonError::into_inner).take_late();
             progress(now() - begun, length, &sample, late.len());
             if let Some(row) = slices.add(now() - begun, sample, late) {
@@ -124,6 +124,9 @@ fn start(krond: &Path, place: &Path, port: u16) -> io::Result<Child> {
     let mut command = Command::new(krond);
     command.arg("start").arg(place.join("jobs.kron"));
     command.arg("--state-dir").arg(place.join("state"));
+    // Short, so that files have their final size soon, and with them what it takes to
+    // write many of them at once.
+    command.args(["--history", "10"]);
     command.args(["--grace", "2s", "--shutdown", "terminate", "--shutdown-limit", "30s"]);
     command.arg("--metrics").arg(format!("127.0.0.1:{port}"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());

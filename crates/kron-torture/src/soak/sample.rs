@@ -26,7 +26,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    pub fn take(scope: &Scope) -> io::Result<Self> {
+    pub fn take(scope: Scope) -> io::Result<Self> {
         let process = format!("/proc/{}", scope.pid);
         let status = fs::read_to_string(format!("{process}/status"))?;
         let metrics = metrics(scope.port)?;
