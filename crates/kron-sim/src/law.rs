@@ -43,6 +43,7 @@ laws! {
     EveryPeriod = "every-period", "Every period that comes due while the daemon watches has an outcome, or a reason to be open.";
     OneOutcome = "one-outcome", "A period has one outcome with one record, and the log says the same.";
     Reason = "reason", "What was not executed has a reason; what was executed ran.";
+    Adopted = "adopted", "An execution that is recorded and alive is watched again after a restart.";
     Forbid = "forbid", "Under forbid no two executions of a job run at once, and only then a period is skipped.";
     Replace = "replace", "Under replace the active execution has ended before the new one starts.";
     Durable = "durable", "Nothing runs before its start is durable.";

@@ -5,7 +5,7 @@ use crate::fact::short;
 use crate::law::{Breach, Law};
 use crate::scenario::Definition;
 use core::time::Duration;
-use kron_core::{Decision, Job, Outcome, PeriodId, UtcInstant, Zones};
+use kron_core::{Decision, Job, Outcome, PeriodId, PolicySpec, UtcInstant, Zones};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
@@ -137,7 +137,7 @@ impl Account {
 
     fn is_owed(&self, decision: &Decision<'_>) -> bool {
         let period = decision.period();
-        decision.due() >= self.floor().max(self.quiet_before)
+        due(decision) >= self.floor().max(self.quiet_before)
             && period.nominal().instant() > self.quiet_through
             && !self.closed.contains_key(&period)
             && !self.passed.contains(&period)
@@ -169,13 +169,13 @@ impl Account {
             }
             at = before(period);
             let decision = job.decide(period);
-            if decision.due() >= now {
+            if due(&decision) >= now {
                 continue;
             }
             if self.is_owed(&decision) {
-                self.behind.push((decision.due(), period, decision.chosen().is_some()));
+                self.behind.push((due(&decision), period, decision.chosen().is_some()));
             } else if period.nominal().instant() <= self.quiet_through
-                && decision.due() >= floor
+                && due(&decision) >= floor
                 && !self.closed.contains_key(&period)
             {
                 is_exact = false;
@@ -198,10 +198,10 @@ impl Account {
 
     /// Whether a period due before attention began may be judged.
     pub fn check_catch_up(&self, decision: &Decision<'_>) -> Result<(), Breach> {
-        let Some(since) = self.attentive.filter(|since| decision.due() < *since) else {
+        let Some(since) = self.attentive.filter(|since| due(decision) < *since) else {
             return Ok(());
         };
-        let (due, can_run) = (decision.due(), decision.chosen().is_some());
+        let (due, can_run) = (due(decision), decision.chosen().is_some());
         let later = self.behind.iter().find(|(other, period, runs)| {
             *other > due && *period != decision.period() && (*runs || !can_run)
         });
@@ -236,7 +236,7 @@ impl Account {
                 break;
             }
             let decision = job.decide(period);
-            if decision.due() >= from && decision.due() <= until {
+            if due(&decision) >= from && due(&decision) <= until {
                 seen += 1;
                 if self.is_owed(&decision) {
                     owed.push(decision);
@@ -245,14 +245,14 @@ impl Account {
         }
         for period in &self.open {
             let decision = job.decide(*period);
-            if self.is_owed(&decision) && decision.due() <= until {
+            if self.is_owed(&decision) && due(&decision) <= until {
                 owed.push(decision);
             }
         }
         let mut open = BTreeSet::new();
         for decision in owed {
             if !excuse(self, &decision, until) {
-                let (period, due) = (decision.period(), decision.due());
+                let (period, due) = (decision.period(), due(&decision));
                 let tries = self.tried.get(&period);
                 return Err(self.breach(
                     Law::EveryPeriod,
@@ -270,4 +270,20 @@ impl Account {
 fn before(period: PeriodId) -> kron_core::UtcSecond {
     let nominal = period.nominal();
     kron_core::UtcSecond::new(nominal.unix_seconds() - 1).unwrap_or(nominal)
+}
+
+/// When a period asks for attention: at its chosen time, or when its window opens
+/// if it has none (DECISIONS: `unschedulable` is recorded at window start).
+pub fn due(decision: &Decision<'_>) -> UtcInstant {
+    decision.chosen().map_or(decision.window().start(), kron_core::UtcSecond::instant)
+}
+
+/// The first instant after the deadline (SPEC, Deadline Semantics): without one,
+/// lateness is judged in whole seconds; with one, its end is included.
+pub fn expiry(policy: &PolicySpec, chosen: kron_core::UtcSecond) -> UtcInstant {
+    let accepted = match policy.deadline {
+        Duration::ZERO => Duration::from_secs(1),
+        deadline => deadline.saturating_add(Duration::from_nanos(1)),
+    };
+    chosen.instant().saturating_add(accepted)
 }

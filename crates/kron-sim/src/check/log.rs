@@ -1,5 +1,6 @@
 //! Laws about what is logged.
 
+use super::account::{due, expiry};
 use super::{Checker, Law};
 use crate::fact::Time;
 use crate::law::Breach;
@@ -9,12 +10,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 impl Checker {
-    pub(super) fn said(
-        &mut self,
-        at: Time,
-        line: &Line,
-        zones: &mut Zones,
-    ) -> Result<(), Breach> {
+    pub(super) fn said(&mut self, at: Time, line: &Line, zones: &mut Zones) -> Result<(), Breach> {
         match line.event {
             "decision" => self.decided(line, zones),
             "outcome" => self.outcome(at, line),
@@ -73,9 +69,7 @@ impl Checker {
             return Err(Breach { law: Law::Reason, what: format!("no outcome: {line:?}") });
         };
         let (latest, was_active) = (self.latest, self.was_active_of(at, &identity));
-        self.unlogged.retain(|(known, known_period)| {
-            *known != identity || *known_period != period
-        });
+        self.unlogged.retain(|(known, known_period)| *known != identity || *known_period != period);
         let job = self.job(&identity);
         let breach = |law, what: String| Err(job.breach(law, format!("{period}: {what}")));
         match job.closed.get(&period) {
@@ -107,17 +101,17 @@ impl Checker {
         if job.defs.len() == 1 && policy.suspend {
             return breach(Law::Suspended, format!("{word} while suspended"));
         }
-        if latest < decision.due() {
-            return breach(Law::NotEarly, format!("{word} before {}", decision.due()));
+        if latest < due(&decision) {
+            return breach(Law::NotEarly, format!("{word} before {}", due(&decision)));
         }
-        if decision.due() < job.floor() && job.defs.len() == 1 {
+        if due(&decision) < job.floor() && job.defs.len() == 1 {
             return breach(Law::NotBefore, format!("{word}, due before {}", job.floor()));
         }
         let policies = || job.defs.iter().map(|def| *def.job.policy());
         match (outcome, decision.chosen()) {
             (Outcome::Missed, Some(chosen)) => {
-                if !policies().any(|policy| latest >= policy.expiry(chosen)) {
-                    let expiry = policy.expiry(chosen);
+                if !policies().any(|policy| latest >= expiry(&policy, chosen)) {
+                    let expiry = expiry(&policy, chosen);
                     return breach(Law::Missed, format!("missed at {}, before {expiry}", at.wall));
                 }
             }
@@ -148,9 +142,9 @@ impl Checker {
         let count = line.get("count").and_then(|count| count.parse::<usize>().ok());
         let job = self.job(&identity);
         let passed = core::mem::take(&mut job.passed);
-        let closed = passed.into_iter().map(|period| {
-            (period, super::Closed { outcome: None, is_logged: true })
-        });
+        let closed = passed
+            .into_iter()
+            .map(|period| (period, super::Closed { outcome: None, is_logged: true }));
         job.closed.extend(closed);
         let expected = job.counts.pop_front().flatten();
         if let Some(expected) = expected.filter(|expected| Some(*expected) != count) {

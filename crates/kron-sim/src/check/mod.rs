@@ -11,7 +11,7 @@ mod runs;
 use crate::fact::{Fact, OnDisk, Recorded, Time};
 use crate::law::{Breach, Law};
 use crate::scenario::Definition;
-use account::{Account, Closed, Def};
+use account::{Account, Closed, Def, expiry};
 use core::time::Duration;
 use kron_core::{Concurrency, Decision, Outcome, PeriodId, UtcInstant, Zones};
 use kron_engine::event::{RunId, Shutdown};
@@ -347,7 +347,7 @@ impl Checker {
         if let Some(process) = self.unadopted.first().filter(|_| what != "reload") {
             let known = self.live.get(process).map_or("?", |e| &e.identity);
             let what = format!("process {process} of {known} is alive, recorded and not adopted");
-            return Err(Breach { law: Law::OneOutcome, what });
+            return Err(Breach { law: Law::Adopted, what });
         }
         self.watch(at, planned)?;
         self.heard.push(at.wall);
@@ -422,14 +422,17 @@ impl Checker {
     ) -> Result<(), Breach> {
         let until = until.saturating_sub(SLACK);
         let Some(mut job) = self.jobs.remove(identity) else { return Ok(()) };
-        let audited = job.audit(until, |job, decision, until| self.excuses(at, job, decision, until));
+        let audited =
+            job.audit(until, |job, decision, until| self.excuses(at, job, decision, until));
         let result = audited.and_then(|seen| {
             self.periods += seen;
             let is_owed = self.commit.is_none() && job.counts.iter().any(Option::is_some);
             let is_late = job.attentive.is_some_and(|since| until > since);
             if is_owed && is_late && self.stopping.is_none() {
                 let counts = &job.counts;
-                return Err(job.breach(Law::CatchUp, format!("{counts:?} passed over, not counted")));
+                return Err(
+                    job.breach(Law::CatchUp, format!("{counts:?} passed over, not counted"))
+                );
             }
             Ok(())
         });
@@ -438,13 +441,7 @@ impl Checker {
     }
 
     /// Whether a period may still be open.
-    fn excuses(
-        &self,
-        at: Time,
-        job: &Account,
-        decision: &Decision<'_>,
-        until: UtcInstant,
-    ) -> bool {
+    fn excuses(&self, at: Time, job: &Account, decision: &Decision<'_>, until: UtcInstant) -> bool {
         if self.commit.is_some() || self.stopping.is_some() {
             return true;
         }
@@ -455,7 +452,7 @@ impl Checker {
         let crowd = self.settings.max_running;
         let is_crowded = crowd.is_some_and(|most| self.runs.len() >= most);
         let queued = self.settings.preparing == 1 && self.runs.len() > 1;
-        let is_late = until >= policy.expiry(chosen).saturating_add(SLACK);
+        let is_late = until >= expiry(policy, chosen).saturating_add(SLACK);
         if tries.is_some_and(|tries| *tries > 0) || queued {
             return true;
         }

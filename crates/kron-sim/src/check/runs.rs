@@ -1,5 +1,6 @@
 //! Laws about starting, running and ending.
 
+use super::account::expiry;
 use super::{COMMIT, Checker, SLACK};
 use crate::fact::Time;
 use crate::law::{Breach, Law};
@@ -59,7 +60,8 @@ impl Checker {
         job.last_active = at.true_time;
         let generation = job.generation;
         let identity = Rc::clone(identity);
-        self.runs.insert(id, Run { identity, period, generation, is_at_gate: false, process: None });
+        self.runs
+            .insert(id, Run { identity, period, generation, is_at_gate: false, process: None });
         if let Some(most) = self.settings.max_running.filter(|most| self.runs.len() > *most) {
             let what = format!("{} runs at once, at most {most} may be", self.runs.len());
             return Err(Breach { law: Law::Crowd, what });
@@ -113,7 +115,7 @@ impl Checker {
             return breach(Law::NotBefore, format!("started for {chosen}, before {floor}"));
         }
         job.check_catch_up(&decision)?;
-        let expiry = policy.expiry(chosen);
+        let expiry = expiry(&policy, chosen);
         if now >= expiry {
             // Judged in time, it may have waited for its turn.
             let may_wait = is_queued || policy.concurrency == Concurrency::Replace;
@@ -136,8 +138,7 @@ impl Checker {
     pub(super) fn at_gate(&mut self, id: RunId) -> Result<(), Breach> {
         let Some(run) = self.runs.get_mut(&id) else { return Ok(()) };
         run.is_at_gate = true;
-        let (identity, period, generation) =
-            (Rc::clone(&run.identity), run.period, run.generation);
+        let (identity, period, generation) = (Rc::clone(&run.identity), run.period, run.generation);
         let job = self.job(&identity);
         if job.generation != generation || !job.is_configured {
             let what = format!("{period} goes on by a definition that is not in force any more");
@@ -224,9 +225,8 @@ impl Checker {
         let Some(process) = run.process else { return Ok(()) };
         let is_stopping = self.stopping == Some(Shutdown::Terminate);
         let job = &self.jobs[&identity];
-        let replaces = job.defs.iter().any(|def| {
-            def.job.policy().concurrency == Concurrency::Replace
-        });
+        let replaces =
+            job.defs.iter().any(|def| def.job.policy().concurrency == Concurrency::Replace);
         // Its leader may be gone, and the rest of its group not.
         let Some(execution) = self.live.get_mut(&process) else { return Ok(()) };
         let ran = now - execution.released;
@@ -295,7 +295,6 @@ impl Checker {
 
     /// Whether an execution of a job was active while an outcome was on its way.
     pub(super) fn was_active(&self, at: Time, identity: &Rc<str>) -> bool {
-        self.is_active(identity)
-            || self.jobs[identity].last_active + COMMIT >= at.true_time
+        self.is_active(identity) || self.jobs[identity].last_active + COMMIT >= at.true_time
     }
 }

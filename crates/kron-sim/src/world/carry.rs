@@ -27,7 +27,8 @@ impl World<'_> {
         let seed = self.scenario.seed;
         let subject = [Rng::number(&identity), period.nominal().unix_seconds() as u64];
         let mut rng = Rng::of(seed, &[5, subject[0], subject[1], self.clock.now().as_secs()]);
-        let known = Run { identity: Rc::clone(&identity), period, process: None, is_watched: false };
+        let known =
+            Run { identity: Rc::clone(&identity), period, process: None, is_watched: false };
         self.runs.insert(run, known);
         self.note(Fact::Prepare { run, identity: Rc::clone(&identity), period, chosen })?;
         match Preparation::draw(&mut rng) {
@@ -107,9 +108,8 @@ impl World<'_> {
         let id = kron_core::Identity::new(&identity).ok();
         let kept = id.zip(self.disk.read_durable(&identity));
         let kept = kept.and_then(|(id, bytes)| state::decode(bytes, &id).ok());
-        let is_it = |active: &kept::Active| {
-            active.period == period && active.process == process.kept()
-        };
+        let is_it =
+            |active: &kept::Active| active.period == period && active.process == process.kept();
         let durable = kept.is_some_and(|kept| kept.active.iter().any(is_it));
         let is_dead = process.is_ended;
         process.is_released = !is_dead;

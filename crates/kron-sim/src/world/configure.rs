@@ -54,7 +54,8 @@ impl World<'_> {
         let (enrolments, mut facts) = self.enrol(entries, &BTreeSet::new());
         // Whoever is not configured is gone.
         let roster = self.disk.roster();
-        let others = roster.into_iter().filter(|(id, known)| !known.gone && !configured.contains(id));
+        let others =
+            roster.into_iter().filter(|(id, known)| !known.gone && !configured.contains(id));
         let gone: Vec<RosterLine> = others.map(|(id, _)| RosterLine::Gone(id)).collect();
         // The daemon is there from here on, as far as crashes go.
         self.engine =
@@ -153,8 +154,8 @@ impl World<'_> {
                     known.has_file = true;
                 }
             }
-            let is_damaged = found.quarantined.is_some()
-                || (found.kept.is_none() && had_file && !was_gone);
+            let is_damaged =
+                found.quarantined.is_some() || (found.kept.is_none() && had_file && !was_gone);
             let on_disk = if is_damaged {
                 OnDisk::Damaged
             } else if found.kept.is_none() && found.roster.is_none() {

@@ -204,10 +204,7 @@ impl Disk {
         let bytes = self.read(ROSTER).unwrap_or_default();
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             if let Ok(roster::Line::Of(line)) = roster::read(line) {
-                known
-                    .entry(line.identity().clone())
-                    .or_insert_with(Rostered::unknown)
-                    .learn(&line);
+                known.entry(line.identity().clone()).or_insert_with(Rostered::unknown).learn(&line);
             }
         }
         known

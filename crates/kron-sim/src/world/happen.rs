@@ -78,12 +78,10 @@ impl World<'_> {
     fn edit(&mut self, change: Change) {
         self.is_broken = matches!(change, Change::Break);
         match change {
-            Change::Put(job) => {
-                match self.config.iter_mut().find(|known| known.name == job.name) {
-                    Some(known) => *known = Rc::new(job),
-                    None => self.config.push(Rc::new(job)),
-                }
-            }
+            Change::Put(job) => match self.config.iter_mut().find(|known| known.name == job.name) {
+                Some(known) => *known = Rc::new(job),
+                None => self.config.push(Rc::new(job)),
+            },
             Change::Suspend(name, suspend) => {
                 if let Some(known) = self.config.iter_mut().find(|known| known.name == name) {
                     *known = Rc::new(Definition { suspend, ..(**known).clone() });
