@@ -2,6 +2,7 @@
 
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
+SIM_FOR ?= 10m
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 TOOLS := $(CURDIR)/target/tools
 
@@ -10,7 +11,7 @@ DESTDIR ?=
 # Where systemd looks for units: below a home it is another place.
 UNITS ?= $(PREFIX)/$(if $(filter $(HOME)/%,$(PREFIX)),share,lib)/systemd
 
-.PHONY: run test check bench bench-daemon instructions fuzz install generate
+.PHONY: run test check bench bench-daemon instructions fuzz install generate simulate mutants
 
 ## Runs the daemon on the example jobs, as whoever you are and without any set-up:
 ## its state is below target/. Ctrl-C ends it. With RUN_FOR=2m it ends by itself as
@@ -78,6 +79,16 @@ instructions:
 bench-daemon:
 	$(CARGO) build --locked --release -p kron-bench -p krond
 	$(TARGET)/release/kron-bench daemon
+
+## False worlds with crashes, wrong clocks and torn files, for SIM_FOR, on all
+## processors (docs/SIMULATOR.md).
+simulate:
+	$(CARGO) build --locked --release -p kron-sim
+	$(TARGET)/release/kron-sim run --for $(SIM_FOR)
+
+## Whether the simulator notices deliberate mistakes in the engine.
+mutants:
+	$(CARGO) test --locked -p kron-sim --features mutants --test mutants -- --nocapture
 
 ## Each fuzz target for FUZZ_SECONDS. libFuzzer needs unstable compiler flags,
 ## which the stable compiler accepts when told to.

@@ -41,6 +41,10 @@ pub struct Checker {
     is_up: bool,
     stopping: Option<Shutdown>,
     last: Option<Time>,
+    /// When it heard something before that.
+    previous: Option<Time>,
+    /// Whether it is doing what an answer to a batch allows.
+    has_committed: bool,
     /// When the daemon heard something since its clock was last beyond doubt.
     heard: Vec<UtcInstant>,
     /// The latest time this daemon has seen.
@@ -73,6 +77,8 @@ impl Checker {
             is_up: false,
             stopping: None,
             last: None,
+            previous: None,
+            has_committed: false,
             heard: Vec::new(),
             latest: UtcInstant::MIN,
             away_until: Duration::ZERO,
@@ -102,7 +108,7 @@ impl Checker {
             Fact::Started => {
                 self.is_up = true;
                 self.is_starting = true;
-                (self.stopping, self.last) = (None, None);
+                (self.stopping, self.last, self.previous) = (None, None, None);
                 self.heard.clear();
                 if at.wall < self.latest {
                     // The clock was set back while nobody watched.
@@ -142,6 +148,7 @@ impl Checker {
             }
             Fact::Commit(outcomes) => self.committing(outcomes),
             Fact::Committed => {
+                self.has_committed = true;
                 for recorded in self.commit.take().unwrap_or_default() {
                     self.record(&recorded, true);
                 }
@@ -206,10 +213,6 @@ impl Checker {
         zones: &mut Zones,
     ) -> Result<(), Breach> {
         let now = at.wall;
-        // A lapse that nobody has heard of yet comes first.
-        if !self.is_starting {
-            self.watch(at, None)?;
-        }
         let is_start = core::mem::take(&mut self.is_starting);
         let looked_up = core::mem::take(&mut self.looked_up);
         let is_certain = self.commit.is_none();
@@ -349,6 +352,9 @@ impl Checker {
             let what = format!("process {process} of {known} is alive, recorded and not adopted");
             return Err(Breach { law: Law::Adopted, what });
         }
+        if what != "committed" {
+            self.has_committed = false;
+        }
         self.watch(at, planned)?;
         self.heard.push(at.wall);
         self.calm(at, what == "tick" && idle)
@@ -373,6 +379,9 @@ impl Checker {
     /// Looks at the clocks: was the daemon watching until now?
     fn watch(&mut self, at: Time, planned: Option<UtcInstant>) -> Result<(), Breach> {
         let Some(last) = self.last.replace(at) else { return Ok(()) };
+        if last.true_time < at.true_time {
+            self.previous = Some(last);
+        }
         let expected = last.wall.saturating_add(at.true_time - last.true_time);
         let is_back = at.wall < last.wall || expected.since(at.wall).is_some_and(|by| by > SET);
         let is_forward = at.wall.since(expected).is_some_and(|by| by > SET)
@@ -406,11 +415,14 @@ impl Checker {
 
     /// Is everything in order with a job, as far as the daemon can have seen?
     fn audit_one(&mut self, at: Time, identity: &Rc<str>) -> Result<(), Breach> {
-        let Some(last) = self.last else { return Ok(()) };
+        // What it is hearing right now it may not have dealt with.
+        let last = self.last.filter(|last| last.true_time < at.true_time).or(self.previous);
+        let Some(last) = last else { return Ok(()) };
+        let is_busy = self.last.is_some_and(|last| last.true_time == at.true_time);
         let passed = at.true_time - last.true_time;
         let is_set = last.wall.saturating_add(passed) != at.wall;
         let was_away = self.away_until + SLACK > last.true_time;
-        let until = if is_set || was_away { last.wall } else { at.wall };
+        let until = if is_set || was_away || is_busy { last.wall } else { at.wall };
         self.audit_until(at, until, identity)
     }
 
@@ -426,7 +438,9 @@ impl Checker {
             job.audit(until, |job, decision, until| self.excuses(at, job, decision, until));
         let result = audited.and_then(|seen| {
             self.periods += seen;
-            let is_owed = self.commit.is_none() && job.counts.iter().any(Option::is_some);
+            let is_owed = self.commit.is_none()
+                && !self.has_committed
+                && job.counts.iter().any(Option::is_some);
             let is_late = job.attentive.is_some_and(|since| until > since);
             if is_owed && is_late && self.stopping.is_none() {
                 let counts = &job.counts;
@@ -442,7 +456,7 @@ impl Checker {
 
     /// Whether a period may still be open.
     fn excuses(&self, at: Time, job: &Account, decision: &Decision<'_>, until: UtcInstant) -> bool {
-        if self.commit.is_some() || self.stopping.is_some() {
+        if self.commit.is_some() || self.has_committed || self.stopping.is_some() {
             return true;
         }
         let Some(chosen) = decision.chosen() else { return false };
@@ -507,7 +521,7 @@ impl Checker {
         self.is_up = false;
         self.is_starting = false;
         self.stopping = None;
-        self.last = None;
+        (self.last, self.previous, self.has_committed) = (None, None, false);
         self.away_until = Duration::ZERO;
         self.runs.clear();
         self.unlogged.clear();

@@ -67,10 +67,7 @@ impl World<'_> {
             self.disk.apply(op);
         }
         facts.push(Fact::Configured(self.config.clone()));
-        for fact in facts {
-            self.note(fact)?;
-        }
-        self.handle(Event::Reload(enrolments))
+        self.handle(Event::Reload(enrolments), facts)
     }
 
     /// Reads the configuration for a daemon that runs.
@@ -101,14 +98,11 @@ impl World<'_> {
         &mut self,
         enrolments: Vec<Enrolment>,
         defined: Vec<Rc<Definition>>,
-        facts: Vec<Fact>,
+        mut facts: Vec<Fact>,
     ) -> Result<(), Breach> {
         self.figures.reloads += 1;
-        for fact in facts {
-            self.note(fact)?;
-        }
-        self.note(Fact::Configured(defined))?;
-        self.handle(Event::Reload(enrolments))?;
+        facts.push(Fact::Configured(defined));
+        self.handle(Event::Reload(enrolments), facts)?;
         self.is_reading = false;
         if let Some(engine) = &mut self.engine {
             engine.set_reading(false);

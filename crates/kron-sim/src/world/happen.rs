@@ -55,8 +55,7 @@ impl World<'_> {
                     return Ok(());
                 };
                 self.figures.resets += 1;
-                self.note(Fact::Reset(identity))?;
-                self.handle(Event::Reset(key))
+                self.handle(Event::Reset(key), vec![Fact::Reset(identity)])
             }
             Happening::Shutdown { how, patience, down } => {
                 if self.engine.is_none() {

@@ -287,9 +287,17 @@ impl<'a> World<'a> {
                 return Ok(());
             }
             Told::Committed => {
-                self.unanswered.clear();
                 self.note(Fact::Committed)?;
-                Event::Committed
+                // Answered only when everything that waits for it is done.
+                let answered = core::mem::take(&mut self.unanswered);
+                let life = self.life;
+                self.handle(Event::Committed, Vec::new())?;
+                if self.life != life {
+                    for (name, bytes) in answered {
+                        self.unanswered.entry(name).or_insert(bytes);
+                    }
+                }
+                return Ok(());
             }
             Told::Exited(run, exit) => Event::Exited { run, exit },
             Told::GroupGone(run) => Event::GroupGone(run),
@@ -297,15 +305,15 @@ impl<'a> World<'a> {
                 return self.configuration_read(enrolments, defined, facts);
             }
             Told::Shutdown(how) => {
-                self.note(Fact::Shutdown(how))?;
-                Event::Shutdown(how)
+                return self.handle(Event::Shutdown(how), vec![Fact::Shutdown(how)]);
             }
         };
-        self.handle(event)
+        self.handle(event, Vec::new())
     }
 
-    /// The engine hears an event, and what it wants is done.
-    fn handle(&mut self, event: Event) -> Result<(), Breach> {
+    /// The engine hears an event, and what it wants is done. `news` is what the
+    /// event means, for the checker.
+    fn handle(&mut self, event: Event, news: Vec<Fact>) -> Result<(), Breach> {
         let Some(engine) = &mut self.engine else { return Ok(()) };
         let what = match event {
             Event::Tick => "tick",
@@ -323,6 +331,9 @@ impl<'a> World<'a> {
         engine.handle(event, self.clock.moment(), &mut effects);
         self.figures.events += 1;
         self.note(Fact::Heard { what, planned, idle: effects.is_empty() })?;
+        for fact in news {
+            self.note(fact)?;
+        }
         for effect in effects {
             if self.engine.is_none() || self.step(false)? {
                 return Ok(());
