@@ -25,7 +25,7 @@ pub const TABLE: &[Row] = &[
     row(Mutant::CommitAfterExec, 5, &[Law::Durable]),
     row(Mutant::DeadlineLate, 50, &[Law::NotLate, Law::EveryPeriod]),
     row(Mutant::StartEarly, 5, &[Law::NotEarly]),
-    row(Mutant::AheadForgotten, 100, &[Law::OneRun, Law::Closed, Law::OneOutcome]),
+    row(Mutant::AheadForgotten, 100, &[Law::OneRun, Law::Closed, Law::OneOutcome, Law::CatchUp]),
     row(Mutant::CatchUpTwo, 50, &[Law::CatchUp]),
     row(Mutant::SuspendIgnored, 50, &[Law::Suspended]),
     row(Mutant::ForbidIgnored, 20, &[Law::Forbid]),

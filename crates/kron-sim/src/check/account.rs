@@ -75,6 +75,8 @@ pub struct Account {
     pub counts: VecDeque<Option<usize>>,
     /// What was due when attention began: due, period, whether it can run.
     pub behind: Vec<(UtcInstant, PeriodId, bool)>,
+    /// Whether that was beyond doubt: nothing was on its way to the disk.
+    pub is_certain: bool,
     pub ran: BTreeSet<PeriodId>,
     /// Those whose process died at its gate, which counts if it is recorded.
     pub fell: BTreeSet<PeriodId>,
@@ -107,6 +109,7 @@ impl Account {
             passed: BTreeSet::new(),
             counts: VecDeque::new(),
             behind: Vec::new(),
+            is_certain: true,
             ran: BTreeSet::new(),
             fell: BTreeSet::new(),
             planned: BTreeSet::new(),
@@ -131,6 +134,15 @@ impl Account {
         self.settled = self.settled.max(now);
     }
 
+    /// What is known of periods after this no longer holds.
+    pub fn forget_after(&mut self, horizon: UtcInstant) {
+        let is_kept = |period: &PeriodId| period.nominal().instant() <= horizon;
+        self.closed.retain(|period, _| is_kept(period));
+        self.ran.retain(is_kept);
+        self.tried.retain(|period, _| is_kept(period));
+        self.passed.retain(is_kept);
+    }
+
     pub fn breach(&self, law: Law, what: impl core::fmt::Display) -> Breach {
         Breach { law, what: format!("{}: {what}", short(&self.identity)) }
     }
@@ -146,6 +158,7 @@ impl Account {
     /// Attention begins: what is behind, and what must be passed over of it.
     pub fn attend(&mut self, now: UtcInstant, is_certain: bool) {
         self.behind.clear();
+        self.is_certain = is_certain;
         self.attentive = None;
         let Some(def) = self.def() else { return };
         if def.job.policy().suspend {
@@ -189,7 +202,7 @@ impl Account {
             latest.iter().chain(&hopeless).map(|(_, period, _)| *period).collect();
         let over: Vec<PeriodId> =
             self.behind.iter().map(|(_, p, _)| *p).filter(|p| !judged.contains(p)).collect();
-        if !over.is_empty() || !is_exact {
+        if !over.is_empty() {
             self.counts.push_back(is_exact.then_some(over.len()));
         }
         self.passed.extend(over);
@@ -201,6 +214,11 @@ impl Account {
         let Some(since) = self.attentive.filter(|since| due(decision) < *since) else {
             return Ok(());
         };
+        // What is not behind was judged before attention was lost.
+        let is_behind = self.behind.iter().any(|(_, period, _)| *period == decision.period());
+        if !is_behind || !self.is_certain {
+            return Ok(());
+        }
         let (due, can_run) = (due(decision), decision.chosen().is_some());
         let later = self.behind.iter().find(|(other, period, runs)| {
             *other > due && *period != decision.period() && (*runs || !can_run)

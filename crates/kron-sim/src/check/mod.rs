@@ -267,6 +267,9 @@ impl Checker {
                 None => is_retimed || !was_configured,
             };
             if let Some((OnDisk::Damaged, _)) = looked_up.get(&identity) {
+                // Nobody knows any more what ran when the clock was ahead.
+                let horizon = now.saturating_add(def.job.window().lead());
+                job.forget_after(horizon);
                 self.live
                     .values_mut()
                     .filter(|execution| execution.identity == identity)
@@ -281,7 +284,7 @@ impl Checker {
             }
             if is_retimed {
                 job.planned.clear();
-                job.tried.clear();
+                job.tried.retain(|_, tries| *tries > 0);
             }
             let resumed = was_suspended && !def.job.policy().suspend;
             if is_start || !was_configured || resumed || bar {
@@ -322,10 +325,7 @@ impl Checker {
         let reach = job.closed.keys().next_back().map_or(latest, |p| p.nominal().instant());
         job.before_reset = Some(reach.max(job.quiet_through));
         let horizon = at.wall.saturating_add(def.job.window().lead());
-        let forgotten = |p: &PeriodId| p.nominal().instant() > horizon;
-        job.closed.retain(|period, _| !forgotten(period));
-        job.ran.retain(|period| !forgotten(period));
-        job.passed.retain(|period| !forgotten(period));
+        job.forget_after(horizon);
         job.open.clear();
         job.not_before = (job.not_before.0.min(at.wall), Some(at.wall));
         job.settled = at.wall;
@@ -500,7 +500,9 @@ impl Checker {
     fn record(&mut self, recorded: &Recorded, is_heard: bool) {
         let Recorded { identity, period, outcome } = recorded;
         let job = self.job(identity);
-        if !job.closed.contains_key(period) {
+        // One that runs on after its marks were reset is recorded again.
+        let is_old = *outcome == Outcome::Executed && is_heard && !job.tried.contains_key(period);
+        if !job.closed.contains_key(period) && !is_old {
             let closed = Closed { outcome: Some(*outcome), is_logged: !is_heard };
             job.closed.insert(*period, closed);
             if is_heard {

@@ -104,7 +104,7 @@ impl Checker {
             let how = closed.outcome.map_or("passed over", kron_core::Outcome::as_str);
             return breach(Law::Closed, format!("started, though it was {how}"));
         }
-        if job.passed.contains(&period) {
+        if job.passed.contains(&period) && job.is_certain {
             return breach(Law::CatchUp, "started, though it is passed over".into());
         }
         if now < chosen.instant() {

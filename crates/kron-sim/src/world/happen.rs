@@ -33,10 +33,13 @@ impl World<'_> {
             Happening::Absent { length, machine } => {
                 self.figures.absences += 1;
                 let until = self.clock.now() + length;
-                self.absent_until = self.absent_until.max(until);
                 if machine {
                     self.asleep_until = self.asleep_until.max(until);
                 }
+                if self.engine.is_none() {
+                    return Ok(());
+                }
+                self.absent_until = self.absent_until.max(until);
                 self.note(Fact::Away(until))
             }
             Happening::Edit { change, reload } => {
