@@ -134,6 +134,13 @@ impl Account {
         self.settled = self.settled.max(now);
     }
 
+    /// Nobody watches any more; what was to be passed over is not.
+    pub fn leave(&mut self) {
+        self.attentive = None;
+        self.counts.clear();
+        self.open.extend(core::mem::take(&mut self.passed));
+    }
+
     /// What is known of periods after this no longer holds.
     pub fn forget_after(&mut self, horizon: UtcInstant) {
         let is_kept = |period: &PeriodId| period.nominal().instant() <= horizon;

@@ -281,16 +281,19 @@ impl Checker {
                 job.quiet_through = job.quiet_through.max(reach.unwrap_or(UtcInstant::MIN));
                 job.open.clear();
                 job.passed.clear();
+                job.counts.clear();
             }
             if is_retimed {
                 job.planned.clear();
                 job.tried.retain(|_, tries| *tries > 0);
             }
+            let survived = looked_up.get(&identity).is_some_and(|(_, survived)| *survived);
+            let is_certain = is_certain && !survived;
             let resumed = was_suspended && !def.job.policy().suspend;
             if is_start || !was_configured || resumed || bar {
                 job.attend(now, is_certain);
             } else if def.job.policy().suspend {
-                job.attentive = None;
+                job.leave();
             } else if is_other && job.attentive.is_none() {
                 job.attend(now, is_certain);
             }
@@ -299,8 +302,8 @@ impl Checker {
             if !configured.contains(&identity) && self.job(&identity).is_configured {
                 self.audit_one(at, &identity)?;
                 let job = self.job(&identity);
+                job.leave();
                 job.is_configured = false;
-                job.attentive = None;
                 job.generation += 1;
                 job.confirmed = None;
             }
@@ -326,6 +329,7 @@ impl Checker {
         job.before_reset = Some(reach.max(job.quiet_through));
         let horizon = at.wall.saturating_add(def.job.window().lead());
         job.forget_after(horizon);
+        job.counts.clear();
         job.open.clear();
         job.not_before = (job.not_before.0.min(at.wall), Some(at.wall));
         job.settled = at.wall;
