@@ -173,7 +173,7 @@ impl Account {
         }
         self.attentive = Some(now);
         let job = &def.job;
-        let floor = self.floor().max(self.quiet_before);
+        let floor = self.floor();
         let from = self.open.iter().map(|p| job.window().of(*p).start()).min();
         let from = from.map_or(self.settled, |open| open.min(self.settled)).max(floor);
         let (mut looked_at, mut is_exact) = (0, is_certain);
@@ -194,10 +194,11 @@ impl Account {
             }
             if self.is_owed(&decision) {
                 self.behind.push((due(&decision), period, decision.chosen().is_some()));
-            } else if period.nominal().instant() <= self.quiet_through
-                && due(&decision) >= floor
+            } else if due(&decision) >= floor
                 && !self.closed.contains_key(&period)
+                && !self.passed.contains(&period)
             {
+                // Nobody can say whether it counts.
                 is_exact = false;
             }
         }
