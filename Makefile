@@ -5,6 +5,7 @@ FUZZ_SECONDS ?= 20
 KILLS ?= 1000
 SEED ?= 1
 SOAK_FOR ?= 1h
+SIM_FOR ?= 10m
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 TOOLS := $(CURDIR)/target/tools
 
@@ -13,7 +14,7 @@ DESTDIR ?=
 # Where systemd looks for units: below a home it is another place.
 UNITS ?= $(PREFIX)/$(if $(filter $(HOME)/%,$(PREFIX)),share,lib)/systemd
 
-.PHONY: run test check bench bench-daemon instructions fuzz sanitize install generate torture soak
+.PHONY: run test check bench bench-daemon instructions fuzz sanitize install generate torture soak simulate mutants
 
 ## Runs the daemon on the example jobs, as whoever you are and without any set-up:
 ## its state is below target/. Ctrl-C ends it. With RUN_FOR=2m it ends by itself as
@@ -100,6 +101,16 @@ torture:
 soak:
 	$(CARGO) build --locked --release -p krond -p kron-torture
 	$(TARGET)/release/kron-torture soak --for $(SOAK_FOR)
+
+## False worlds with crashes, wrong clocks and torn files, for SIM_FOR, on all
+## processors (docs/SIMULATOR.md).
+simulate:
+	$(CARGO) build --locked --release -p kron-sim
+	$(TARGET)/release/kron-sim run --for $(SIM_FOR)
+
+## Whether the simulator notices deliberate mistakes in the engine.
+mutants:
+	$(CARGO) test --locked -p kron-sim --features mutants --test mutants -- --nocapture
 
 ## Each fuzz target for FUZZ_SECONDS, with the longest input that makes sense.
 ## libFuzzer needs unstable compiler flags, which the stable compiler accepts when

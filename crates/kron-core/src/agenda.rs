@@ -11,6 +11,7 @@ use crate::decision::Decision;
 use crate::identity::PeriodId;
 use crate::job::Job;
 use crate::ledger::Ledger;
+use crate::mutant::{self, Mutant};
 use crate::time::{UtcInstant, UtcSecond};
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -125,7 +126,7 @@ pub fn agenda<'j>(
     attentive_since: UtcInstant,
     now: UtcInstant,
 ) -> Agenda<'j> {
-    if job.policy().suspend {
+    if job.policy().suspend && !mutant::is(Mutant::SuspendIgnored) {
         return Agenda { due: Vec::new(), superseded: Superseded::default(), next: None };
     }
     let mut survey = Survey::default();
@@ -236,6 +237,7 @@ impl<'j> Survey<'j> {
                 None => &mut self.latest_unschedulable,
             };
             if slot.is_none_or(|latest| due > latest.due()) {
+                self.attended.extend(slot.filter(|_| mutant::is(Mutant::CatchUpTwo)));
                 *slot = Some(decision);
             }
         }

@@ -10,6 +10,7 @@ use crate::bounds::SAMPLING_BUDGET;
 use crate::constraint::{Allowed, Violation};
 use crate::identity::PeriodId;
 use crate::job::Job;
+use crate::mutant::{self, Mutant};
 use crate::seed::{PeriodKey, SeedHash};
 use crate::time::zone::{Stretch, Zone};
 use crate::time::{DAY_SECONDS, UtcInstant, UtcSecond};
@@ -118,6 +119,9 @@ impl<'j> Decision<'j> {
     #[must_use]
     pub fn due(&self) -> UtcInstant {
         match self.choice {
+            Ok(chosen) if mutant::is(Mutant::StartEarly) => {
+                chosen.instant().saturating_sub(core::time::Duration::from_secs(1))
+            }
             Ok(chosen) => chosen.instant(),
             Err(_) => self.window.start(),
         }

@@ -10,6 +10,7 @@ use crate::bounds::HANDLED_AHEAD;
 use crate::decision::Decision;
 use crate::identity::PeriodId;
 use crate::job::Job;
+use crate::mutant::{self, Mutant};
 use crate::policy::Closure;
 use crate::seed::{InvalidSeedHash, SeedHash};
 use crate::time::{UtcInstant, UtcSecond};
@@ -85,6 +86,9 @@ impl Ledger {
         not_before: Option<UtcInstant>,
         definition: Option<DefinitionHash>,
     ) -> Self {
+        if mutant::is(Mutant::AheadForgotten) {
+            handled_ahead.clear();
+        }
         handled_ahead.sort_unstable();
         handled_ahead.dedup();
         let mut ledger = Self {
@@ -140,7 +144,7 @@ impl Ledger {
     pub fn adopt_definition(&mut self, job: &Job, now: UtcInstant) -> bool {
         let definition = DefinitionHash::of(job);
         let changed = self.definition.is_some_and(|known| known != definition);
-        if changed {
+        if changed && !mutant::is(Mutant::EditFires) {
             self.bar_past(now);
         }
         self.definition = Some(definition);

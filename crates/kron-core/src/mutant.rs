@@ -36,6 +36,24 @@ macro_rules! mutants {
 
 mutants! {
     CommitAfterExec = "commit-after-exec", "A command runs before its start is durable.";
+    DeadlineLate = "deadline-late", "The deadline is a minute later than it is.";
+    StartEarly = "start-early", "A period is due a second before its chosen time.";
+    AheadForgotten = "ahead-forgotten", "Periods closed ahead of the others are forgotten by a restart.";
+    CatchUpTwo = "catch-up-two", "A catch-up judges more than the latest period.";
+    SuspendIgnored = "suspend-ignored", "Suspended jobs run.";
+    ForbidIgnored = "forbid-ignored", "Under forbid, executions overlap.";
+    ReplaceAtOnce = "replace-at-once", "Under replace, nobody waits for the end of the active execution.";
+    ActiveForgotten = "active-forgotten", "Executions of an earlier daemon are not watched.";
+    StepReopens = "step-reopens", "A clock that is set back opens closed periods.";
+    EditFires = "edit-fires", "An edited job runs for the past.";
+    WrongSeed = "wrong-seed", "The log names another seed hash.";
+    OutcomeTwice = "outcome-twice", "An outcome is logged twice.";
+    OutcomeLost = "outcome-lost", "An outcome is recorded and not logged.";
+    PeriodLost = "period-lost", "A missed period is closed and not recorded.";
+    RetryForever = "retry-forever", "A start that failed is tried again after the deadline.";
+    SupersededSilent = "superseded-silent", "Periods that are passed over are not counted.";
+    TimeoutForgotten = "timeout-forgotten", "Nothing happens at a timeout.";
+    StopIgnored = "stop-ignored", "A daemon that is to end goes on starting jobs.";
 }
 
 #[cfg(feature = "mutants")]

@@ -11,6 +11,7 @@
 use crate::decision::{Decision, Unschedulable};
 use crate::identity::PeriodId;
 use crate::ledger::Ledger;
+use crate::mutant::{self, Mutant};
 use crate::time::duration::Pretty;
 use crate::time::{UtcInstant, UtcSecond};
 use alloc::boxed::Box;
@@ -294,7 +295,7 @@ pub fn judge<'j>(decision: &Decision<'j>, situation: Situation<'_>) -> Verdict<'
     if ledger.is_closed(decision) || active.contains(&decision.period()) {
         return Verdict::Handled;
     }
-    if policy.suspend {
+    if policy.suspend && !mutant::is(Mutant::SuspendIgnored) {
         return Verdict::Suspended;
     }
     if now < decision.due() {
@@ -304,17 +305,21 @@ pub fn judge<'j>(decision: &Decision<'j>, situation: Situation<'_>) -> Verdict<'
         Ok(chosen) => chosen,
         Err(why) => return close(Ending::Unschedulable(why)),
     };
-    if now >= policy.expiry(chosen) {
+    let retried = mutant::is(Mutant::RetryForever) && obstacle.is_some();
+    let later = Duration::from_secs(if mutant::is(Mutant::DeadlineLate) { 60 } else { 0 });
+    if now >= policy.expiry(chosen).saturating_add(later) && !retried {
         let late = now.since(chosen.instant()).unwrap_or_default();
         let obstacle = obstacle.map(Box::from);
         return close(Ending::Missed { late, deadline: policy.deadline, obstacle });
     }
     let permit = StartPermit { decision: *decision, chosen };
     match policy.concurrency {
-        Concurrency::Forbid if !active.is_empty() => {
+        Concurrency::Forbid if !active.is_empty() && !mutant::is(Mutant::ForbidIgnored) => {
             close(Ending::Skipped { active: active.len() })
         }
-        Concurrency::Replace if !active.is_empty() => Verdict::Replace(Replacement { permit }),
+        Concurrency::Replace if !active.is_empty() && !mutant::is(Mutant::ReplaceAtOnce) => {
+            Verdict::Replace(Replacement { permit })
+        }
         _ => Verdict::Start(permit),
     }
 }

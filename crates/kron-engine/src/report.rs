@@ -15,6 +15,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt::Display;
 use core::time::Duration;
+use kron_core::mutant::{self, Mutant};
 use kron_core::time::duration::Pretty;
 use kron_core::{
     Closure, Decision, Outcome, PeriodId, Record, SeedHash, Superseded, UtcInstant, UtcSecond,
@@ -42,7 +43,10 @@ fn period(line: Line, period: PeriodId, chosen: Option<UtcSecond>) -> Line {
 /// A period is planned, with everything that is needed to plan it again.
 pub(crate) fn decision(job: &Tracked, decision: &Decision<'_>, zones: &Zones) -> Line {
     let mut line = Line::new(Level::Info, kron_core::EVENT);
-    let record = Record::of(decision, zones);
+    let mut record = Record::of(decision, zones);
+    if mutant::is(Mutant::WrongSeed) {
+        record.seed_hash = record.seed_hash.chars().rev().collect();
+    }
     line.fields.push(("job", Cow::Owned(job.entry.name().to_string())));
     line.fields.extend(
         record.log_fields().into_iter().map(|(key, value)| (key, Cow::Owned(value.into_owned()))),

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
 use core::time::Duration;
+use kron_core::mutant::{self, Mutant};
 use kron_core::{DefinitionHash, Identity, Outcome};
 use kron_tab::Entry;
 
@@ -196,6 +197,9 @@ impl Engine {
             is_stalled: false,
             ending: None,
         };
+        if alive && mutant::is(Mutant::ActiveForgotten) {
+            return;
+        }
         if !alive {
             let exit = crate::event::Exit::UNSEEN;
             if let Phase::Running(begun) = &run.phase {

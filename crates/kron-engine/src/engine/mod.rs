@@ -22,9 +22,10 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
 use core::time::Duration;
+use kron_core::mutant::{self, Mutant};
 use kron_core::{
-    Attention, Closure, Decision, Lapse, PeriodId, SeedHash, Situation, UtcInstant, Verdict, Zones,
-    agenda, judge,
+    Attention, Closure, Decision, Lapse, Outcome, PeriodId, SeedHash, Situation, UtcInstant,
+    Verdict, Zones, agenda, judge,
 };
 
 /// The pure part of the daemon.
@@ -162,7 +163,7 @@ impl Engine {
     pub fn next_wake(&mut self) -> (Option<UtcInstant>, Option<Duration>) {
         let jobs = &self.jobs;
         let first = self.queue.first(|job, ticket| is_live(jobs, job, ticket));
-        self.awaited = first.filter(|_| self.stopping.is_none());
+        self.awaited = first.filter(|_| self.stopping.is_none() || mutant::is(Mutant::StopIgnored));
         while let Some(Reverse((_, run, alarm))) = self.alarms.peek()
             && !self.runs.get(run).is_some_and(|run| run.awaits(*alarm))
         {
@@ -247,7 +248,7 @@ impl Engine {
 
     fn tick(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
         self.ring(moment, effects);
-        if self.stopping.is_some() {
+        if self.stopping.is_some() && !mutant::is(Mutant::StopIgnored) {
             return;
         }
         self.visit_due(moment, effects);
@@ -267,6 +268,9 @@ impl Engine {
     /// The clock went back: what comes next is asked of every job anew.
     fn replan_all(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
         for key in self.index.clone() {
+            if let Some(job) = self.job_mut(key).filter(|_| mutant::is(Mutant::StepReopens)) {
+                job.ledger = job.ledger.without_future(moment.now, |_| false);
+            }
             self.visit(key, moment, effects);
         }
         self.warn_of_idle(self.index.clone(), moment.now, effects);
@@ -357,6 +361,8 @@ impl Engine {
         self.record_superseded(key, &superseded);
         for (fate, seed_hash) in verdicts {
             match fate {
+                Fate::Closed(closure)
+                    if mutant::is(Mutant::PeriodLost) && closure.outcome() == Outcome::Missed => {}
                 Fate::Closed(closure) => self.close(key, &closure, seed_hash, now),
                 Fate::Start(closure) => self.begin(key, closure, seed_hash, moment),
                 Fate::Replace(period) => self.replace(key, period, moment, effects),

@@ -24,7 +24,9 @@ impl Engine {
         self.tally.superseded += u64::from(superseded.count());
         let Some(job) = self.job(key) else { return };
         let line = report::superseded(job, superseded);
-        self.pending.after.push(After::Log(line));
+        if !mutant::is(Mutant::SupersededSilent) {
+            self.pending.after.push(After::Log(line));
+        }
         self.mark_dirty(key);
     }
 
@@ -64,7 +66,12 @@ impl Engine {
             distribution: Some(distribution(job)),
         }));
         let line = report::outcome(job, closure, Some(seed_hash));
-        self.pending.after.push(After::Log(line));
+        if mutant::is(Mutant::OutcomeTwice) {
+            self.pending.after.push(After::Log(line.clone()));
+        }
+        if !mutant::is(Mutant::OutcomeLost) {
+            self.pending.after.push(After::Log(line));
+        }
         self.mark_dirty(key);
     }
 
@@ -168,7 +175,7 @@ impl Engine {
         effects.push(Effect::Release(id));
         effects.extend(report::privileges_dropped(job, run, &begun).map(Effect::Log));
         effects.push(Effect::Log(report::started(job, run, &begun, late)));
-        let timeout = job.entry.timeout;
+        let timeout = job.entry.timeout.filter(|_| !mutant::is(Mutant::TimeoutForgotten));
         let to_replace = job.busy.as_ref().is_some_and(|busy| !busy.replacing.is_empty());
         let key = run.job;
         self.tally.late(late);

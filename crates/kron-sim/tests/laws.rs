@@ -1,0 +1,519 @@
+//! Histories made by hand that break a law: the checker must name it.
+//!
+//! Each is a good history of one job with one thing wrong. The good one, which all
+//! share, must pass: otherwise the bad ones would prove nothing.
+
+use core::time::Duration;
+use kron_core::{Job, Outcome, PeriodId, Record, UtcInstant, UtcSecond, Zones};
+use kron_engine::event::{RunId, Shutdown};
+use kron_engine::line::{Level, Line};
+use kron_engine::settings::Settings;
+use kron_sim::check::Checker;
+use kron_sim::fact::{Fact, OnDisk, Recorded, Time};
+use kron_sim::law::Law;
+use kron_sim::scenario::Definition;
+use std::borrow::Cow;
+use std::rc::Rc;
+
+const BEGIN: &str = "2026-03-02T09:59:30Z";
+
+/// A history as it is told to a checker.
+struct History {
+    checker: Checker,
+    zones: Zones,
+    job: Rc<Definition>,
+    seconds: u64,
+    /// What the wall is set away from true time, in seconds.
+    shift: i64,
+    broken: Option<Law>,
+}
+
+impl History {
+    fn of(policy: &str, settings: Settings) -> Self {
+        let job = Definition {
+            name: "a".into(),
+            timing: "* * * * *".into(),
+            policy: policy.into(),
+            suspend: false,
+            timeout: Some(Duration::from_secs(20)),
+        };
+        Self {
+            checker: Checker::new(settings),
+            zones: Zones::bundled(),
+            job: Rc::new(job),
+            seconds: 0,
+            shift: 0,
+            broken: None,
+        }
+    }
+
+    fn time(&self) -> Time {
+        let begin: UtcInstant = BEGIN.parse().unwrap();
+        let seconds = begin.unix_seconds() + self.seconds as i64 + self.shift;
+        let wall = UtcSecond::new(seconds).unwrap().instant();
+        Time { true_time: Duration::from_secs(self.seconds), wall }
+    }
+
+    fn note(&mut self, fact: Fact) {
+        let time = self.time();
+        if let Err(breach) = self.checker.note(time, fact, &mut self.zones) {
+            self.broken.get_or_insert(breach.law);
+        }
+    }
+
+    fn hear(&mut self, what: &'static str) {
+        self.note(Fact::Heard { what, planned: None, idle: false });
+    }
+
+    fn at(&mut self, seconds: u64) {
+        self.seconds = seconds;
+    }
+
+    /// A daemon starts with the job as it is.
+    fn start(&mut self, found: OnDisk) {
+        self.note(Fact::Started);
+        self.hear("reload");
+        let identity = self.identity();
+        self.note(Fact::LookedUp { identity, found, survived: false, alive: Vec::new() });
+        self.configure();
+    }
+
+    fn configure(&mut self) {
+        self.note(Fact::Configured(vec![Rc::clone(&self.job)]));
+        self.note(Fact::Confirmed);
+    }
+
+    fn identity(&self) -> Rc<str> {
+        self.job.identity().into()
+    }
+
+    fn core(&mut self) -> Job {
+        Job::parse(&self.job.identity(), &self.job.schedule(), &mut self.zones).unwrap()
+    }
+
+    fn decide(&mut self, minute: u32) {
+        let core = self.core();
+        let decision = core.decide(period(minute));
+        let record = Record::of(&decision, &self.zones);
+        let mut line = Line::new(Level::Info, "decision");
+        line.fields = record.log_fields();
+        self.note(Fact::Said(line));
+    }
+
+    fn prepare(&mut self, run: u64, minute: u32) {
+        let (run, identity, period) = (RunId(run), self.identity(), period(minute));
+        self.note(Fact::Prepare { run, identity, period, chosen: period.nominal() });
+    }
+
+    fn commit(&mut self, minute: u32, outcome: Outcome) {
+        let (identity, period) = (self.identity(), period(minute));
+        self.note(Fact::Commit(vec![Recorded { identity, period, outcome }]));
+        self.note(Fact::Committed);
+        self.hear("committed");
+    }
+
+    fn outcome(&mut self, minute: u32, outcome: Outcome) {
+        let core = self.core();
+        let decision = core.decide(period(minute));
+        let mut line = Line::new(Level::Info, "outcome")
+            .with("identity", self.identity())
+            .with("period_id", period(minute))
+            .with_some("chosen_time", decision.chosen())
+            .with("outcome", outcome)
+            .with("seed_hash", decision.seed_hash());
+        if outcome != Outcome::Executed {
+            line = line.with("reason", "because");
+        }
+        self.note(Fact::Said(line));
+    }
+
+    /// The whole way of a run, up to where its command runs.
+    fn run(&mut self, run: u64, minute: u32) {
+        self.hear("tick");
+        self.decide(minute);
+        self.prepare(run, minute);
+        self.note(Fact::AtGate { run: RunId(run) });
+        self.hear("prepared");
+        self.commit(minute, Outcome::Executed);
+        self.note(Fact::Released { run: RunId(run), process: run, durable: true });
+        self.outcome(minute, Outcome::Executed);
+    }
+
+    fn end(&mut self, run: u64) {
+        self.note(Fact::Ended { process: run });
+        self.hear("exited");
+        self.note(Fact::Forgotten { run: RunId(run) });
+    }
+
+    fn finish(mut self) -> Option<Law> {
+        let time = self.time();
+        if let Err(breach) = self.checker.finish(time, &mut self.zones) {
+            self.broken.get_or_insert(breach.law);
+        }
+        self.broken
+    }
+}
+
+/// The period at this minute after ten.
+fn period(minute: u32) -> PeriodId {
+    format!("2026-03-02T10:{minute:02}:00Z").parse().unwrap()
+}
+
+/// Tells a history and looks which law it breaks.
+fn check(expected: Option<Law>, policy: &str, tell: impl FnOnce(&mut History)) {
+    let settings = Settings { max_running: Some(2), ..Settings::default() };
+    let mut history = History::of(policy, settings);
+    history.start(OnDisk::Nothing);
+    tell(&mut history);
+    assert_eq!(history.finish(), expected);
+}
+
+const FORBID: &str = "concurrency=forbid,deadline=0s";
+const ALLOW: &str = "concurrency=allow,deadline=10m";
+
+#[test]
+fn a_good_history_passes() {
+    check(None, FORBID, |h| {
+        h.at(30);
+        h.run(1, 0);
+        h.at(40);
+        h.end(1);
+        h.at(90);
+        h.run(2, 1);
+        h.end(2);
+    });
+}
+
+/// CORE-50.
+#[test]
+fn one_run() {
+    check(Some(Law::OneRun), ALLOW, |h| {
+        h.at(30);
+        h.run(1, 0);
+        h.end(1);
+        h.prepare(2, 0);
+    });
+}
+
+/// CORE-47, CORE-49.
+#[test]
+fn closed() {
+    check(Some(Law::Closed), FORBID, |h| {
+        h.at(40);
+        h.hear("tick");
+        h.decide(0);
+        h.commit(0, Outcome::Missed);
+        h.outcome(0, Outcome::Missed);
+        h.prepare(1, 0);
+    });
+}
+
+/// CORE-40.
+#[test]
+fn not_early() {
+    check(Some(Law::NotEarly), FORBID, |h| {
+        h.at(29);
+        h.hear("tick");
+        h.decide(0);
+        h.prepare(1, 0);
+    });
+}
+
+/// CORE-42, ERR-32.
+#[test]
+fn not_late() {
+    check(Some(Law::NotLate), FORBID, |h| {
+        h.at(31);
+        h.hear("tick");
+        h.decide(0);
+        h.prepare(1, 0);
+    });
+}
+
+/// CORE-43.
+#[test]
+fn missed_too_soon() {
+    check(Some(Law::Missed), ALLOW, |h| {
+        h.at(40);
+        h.hear("tick");
+        h.decide(0);
+        h.commit(0, Outcome::Missed);
+        h.outcome(0, Outcome::Missed);
+    });
+}
+
+#[test]
+fn decision_missing_and_wrong() {
+    check(Some(Law::Decision), FORBID, |h| {
+        h.at(30);
+        h.hear("tick");
+        h.prepare(1, 0);
+    });
+    check(Some(Law::Decision), FORBID, |h| {
+        let core = h.core();
+        let record = Record::of(&core.decide(period(0)), &h.zones);
+        let mut line = Line::new(Level::Info, "decision");
+        line.fields = record.log_fields();
+        for (key, value) in &mut line.fields {
+            if *key == "seed_hash" {
+                *value = Cow::Owned(value.chars().rev().collect());
+            }
+        }
+        h.note(Fact::Said(line));
+    });
+}
+
+/// LIF-16: nothing from a definition that is gone.
+#[test]
+fn in_force() {
+    check(Some(Law::InForce), FORBID, |h| {
+        h.at(30);
+        h.hear("tick");
+        h.decide(0);
+        h.note(Fact::Configured(Vec::new()));
+        h.prepare(1, 0);
+    });
+}
+
+/// CORE-41.
+#[test]
+fn suspended() {
+    check(Some(Law::Suspended), FORBID, |h| {
+        h.decide(0);
+        h.job = Rc::new(Definition { suspend: true, ..(*h.job).clone() });
+        h.at(10);
+        h.hear("reload");
+        h.configure();
+        h.at(30);
+        h.hear("tick");
+        h.prepare(1, 0);
+    });
+}
+
+#[test]
+fn not_before() {
+    check(Some(Law::NotBefore), ALLOW, |h| {
+        h.at(10);
+        h.hear("tick");
+        h.decide(0);
+        h.at(50);
+        h.job = Rc::new(Definition { timing: "* 10 * * *".into(), ..(*h.job).clone() });
+        h.hear("reload");
+        h.configure();
+        h.decide(0);
+        h.prepare(1, 0);
+    });
+}
+
+/// STA, Period Advancement Rules: one period after downtime.
+#[test]
+fn catch_up() {
+    check(Some(Law::CatchUp), ALLOW, |h| {
+        h.note(Fact::Gone { stopped: false, reboot: false });
+        h.at(200);
+        h.start(OnDisk::Something);
+        h.decide(0);
+        h.prepare(1, 0);
+    });
+    // Passed over, and not counted.
+    check(Some(Law::CatchUp), ALLOW, |h| {
+        h.note(Fact::Gone { stopped: false, reboot: false });
+        h.at(200);
+        h.start(OnDisk::Something);
+        h.run(1, 2);
+        h.end(1);
+        h.at(205);
+        h.hear("tick");
+        h.at(209);
+    });
+}
+
+#[test]
+fn every_period() {
+    check(Some(Law::EveryPeriod), FORBID, |h| {
+        h.at(30);
+        h.hear("tick");
+        h.at(50);
+        h.hear("tick");
+        h.at(60);
+    });
+}
+
+/// CORE-49, ERR-23.
+#[test]
+fn one_outcome() {
+    let skip = |h: &mut History| {
+        h.at(40);
+        h.hear("tick");
+        h.decide(0);
+        h.commit(0, Outcome::Missed);
+    };
+    check(Some(Law::OneOutcome), FORBID, |h| {
+        skip(h);
+        h.outcome(0, Outcome::Missed);
+        h.outcome(0, Outcome::Missed);
+    });
+    check(Some(Law::OneOutcome), FORBID, |h| {
+        skip(h);
+        h.hear("tick");
+    });
+    check(Some(Law::OneOutcome), FORBID, |h| {
+        skip(h);
+        h.outcome(0, Outcome::Missed);
+        h.commit(0, Outcome::Skipped);
+    });
+}
+
+/// CORE-48, ERR-14.
+#[test]
+fn reason() {
+    check(Some(Law::Reason), FORBID, |h| {
+        h.at(30);
+        h.hear("tick");
+        h.decide(0);
+        h.prepare(1, 0);
+        h.note(Fact::AtGate { run: RunId(1) });
+        h.commit(0, Outcome::Executed);
+        h.outcome(0, Outcome::Executed);
+    });
+}
+
+/// STA-26.
+#[test]
+fn adopted() {
+    check(Some(Law::Adopted), FORBID, |h| {
+        h.at(30);
+        h.run(1, 0);
+        h.note(Fact::Gone { stopped: false, reboot: false });
+        h.at(32);
+        h.note(Fact::Started);
+        h.hear("reload");
+        let (identity, found) = (h.identity(), OnDisk::Something);
+        h.note(Fact::LookedUp { identity, found, survived: false, alive: vec![1] });
+        h.configure();
+        h.hear("tick");
+    });
+}
+
+/// CORE-45.
+#[test]
+fn forbid() {
+    check(Some(Law::Forbid), FORBID, |h| {
+        h.job = Rc::new(Definition { timeout: None, ..(*h.job).clone() });
+        h.at(5);
+        h.hear("reload");
+        h.configure();
+        h.at(30);
+        h.run(1, 0);
+        h.at(90);
+        h.run(2, 1);
+    });
+    check(Some(Law::Forbid), FORBID, |h| {
+        h.at(100);
+        h.hear("tick");
+        h.decide(1);
+        h.commit(1, Outcome::Skipped);
+        h.outcome(1, Outcome::Skipped);
+    });
+}
+
+/// CORE-46.
+#[test]
+fn replace() {
+    check(Some(Law::Replace), "concurrency=replace,deadline=0s", |h| {
+        h.job = Rc::new(Definition { timeout: None, ..(*h.job).clone() });
+        h.at(5);
+        h.hear("reload");
+        h.configure();
+        h.at(30);
+        h.run(1, 0);
+        h.at(90);
+        h.run(2, 1);
+    });
+}
+
+/// STA-19, ERR-18.
+#[test]
+fn durable() {
+    check(Some(Law::Durable), FORBID, |h| {
+        h.at(30);
+        h.hear("tick");
+        h.decide(0);
+        h.prepare(1, 0);
+        h.note(Fact::AtGate { run: RunId(1) });
+        h.note(Fact::Released { run: RunId(1), process: 1, durable: false });
+    });
+}
+
+#[test]
+fn crowd() {
+    check(Some(Law::Crowd), ALLOW, |h| {
+        for minute in 0..3 {
+            h.at(30 + 60 * u64::from(minute));
+            h.hear("tick");
+            h.decide(minute);
+            h.prepare(u64::from(minute), minute);
+        }
+    });
+}
+
+#[test]
+fn timeout() {
+    // Not asked to end.
+    check(Some(Law::Timeout), FORBID, |h| {
+        h.at(30);
+        h.run(1, 0);
+        h.at(60);
+        h.end(1);
+    });
+    // Asked for no reason.
+    check(Some(Law::Timeout), FORBID, |h| {
+        h.at(30);
+        h.run(1, 0);
+        h.at(31);
+        h.note(Fact::Signalled { run: RunId(1), kill: false });
+    });
+    // Killed without grace.
+    check(Some(Law::Timeout), FORBID, |h| {
+        h.at(30);
+        h.run(1, 0);
+        h.at(50);
+        h.note(Fact::Signalled { run: RunId(1), kill: false });
+        h.note(Fact::Signalled { run: RunId(1), kill: true });
+    });
+}
+
+/// LIF-11, LIF-12.
+#[test]
+fn ending() {
+    check(Some(Law::Ending), FORBID, |h| {
+        h.decide(0);
+        h.note(Fact::Shutdown(Shutdown::Wait));
+        h.at(30);
+        h.hear("tick");
+        h.prepare(1, 0);
+    });
+    check(Some(Law::Ending), FORBID, |h| {
+        h.at(30);
+        h.run(1, 0);
+        h.note(Fact::Shutdown(Shutdown::Wait));
+        h.note(Fact::Gone { stopped: true, reboot: false });
+    });
+}
+
+/// FAULTS 38: no busy loop.
+#[test]
+fn calm() {
+    check(Some(Law::Calm), FORBID, |h| {
+        for _ in 0..100 {
+            h.note(Fact::Heard { what: "tick", planned: None, idle: true });
+        }
+    });
+}
+
+#[test]
+fn protocol() {
+    check(Some(Law::Protocol), FORBID, |h| {
+        h.note(Fact::Released { run: RunId(9), process: 9, durable: true });
+    });
+}

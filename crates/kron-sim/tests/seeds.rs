@@ -1,0 +1,32 @@
+//! A fixed number of worlds in which every law must hold.
+//!
+//! Evidence for STA-37, STA-31, CORE-47 to CORE-50, ERR-03, ERR-18 to ERR-20, ERR-29,
+//! ERR-32, LIF-05, LIF-11, LIF-13, LIF-15, LIF-16 and LIF-19: crashes at every point,
+//! failing disks, wrong clocks and edits, and never a second run, a lost period or an
+//! outcome that changes.
+
+use kron_sim::fleet::{Orders, sail};
+
+#[test]
+fn every_law_holds() {
+    let threads = std::thread::available_parallelism().map_or(1, Into::into);
+    let orders = Orders { from: 0, to: 150, length: None, threads, shows: false };
+    let report = sail(&orders);
+    assert!(report.failures.is_empty(), "{:#?}", report.failures);
+    let figures = report.figures;
+    assert_eq!(figures.seeds, 150);
+    // The worlds are as unkind as they are meant to be.
+    let unkind = [
+        figures.crashes,
+        figures.reboots,
+        figures.commits_failed,
+        figures.quarantined,
+        figures.adoptions,
+        figures.clock_steps,
+        figures.absences,
+        figures.reloads,
+        figures.rejected,
+        figures.shutdowns,
+    ];
+    assert!(unkind.iter().all(|count| *count > 0), "{figures}");
+}
