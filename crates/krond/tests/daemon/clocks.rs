@@ -195,11 +195,11 @@ fn fault_38_a_clock_set_between_two_looks_is_noticed() {
     if !need("strace") {
         return;
     }
-    let place = Place::with(MINUTELY);
+    let place = Place::with("0 12 * * * @policy(deadline=1h) name=a NOTE\n");
     // The second alarm is not set: the time goes on by more than it was to wait, and
     // then the kernel says that the clock was set.
-    let trace = "inject=timerfd_settime:error=ECANCELED:delay_enter=1500ms:when=2";
-    let start = Start::new(&place, &[]).clock(-30.0);
+    let trace = "inject=timerfd_settime:error=ECANCELED:delay_enter=1500000:when=2";
+    let start = Start::new(&place, &[]).clock(-HOUR);
     let strace =
         ["strace", "-D", "-qq", "-o", "/dev/null", "-e", "trace=timerfd_settime", "-e", trace];
     let mut daemon = start.through(&strace).start();

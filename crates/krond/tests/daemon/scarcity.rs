@@ -94,24 +94,38 @@ fn fault_16_jobs_leave_the_daemon_its_descriptors() {
     assert!(!output.events().iter().any(|event| &event["level"] == "error"), "{}", output.stderr);
 }
 
+/// A job that leaves a note, and so many others that the log of all of them fills any
+/// pipe or terminal.
+fn many_jobs(count: usize) -> String {
+    let mut jobs = String::from("0 12 * * * @policy(deadline=1h) name=a NOTE\n");
+    for n in 0..count {
+        jobs += &format!("0 12 * * * @policy(deadline=1h) name=j{n} command=/bin/true\n");
+    }
+    jobs
+}
+
+/// Waits until all of them have run. Nobody is asked who may be held up.
+#[track_caller]
+fn all_ran(place: &Place, count: usize) {
+    wait_for("the run", || (place.runs("a") == [minute(0)]).then_some(()));
+    for n in 0..count {
+        wait_for("the end of all", || {
+            let text = fs::read_to_string(place.state_file(&format!("j{n}"))).ok()?;
+            text.contains("\"LastExitCode\": 0").then_some(())
+        });
+    }
+}
+
 /// A reader of the log that does not read stops nothing: lines wait for it.
 #[test]
 fn a_log_that_nobody_reads_stops_nothing() {
-    let mut jobs = String::from("0 12 * * * @policy(deadline=1h) name=a NOTE\n");
-    for n in 0..100 {
-        jobs += &format!("0 12 * * * @policy(deadline=1h) name=j{n} command=/bin/true\n");
-    }
-    let place = Place::with(&jobs);
+    let place = Place::with(&many_jobs(100));
     let (mut reader, writer) = pipe().unwrap();
     rustix::pipe::fcntl_setpipe_size(&writer, 4096).unwrap();
-    let daemon = Start::new(&place, &[]).clock(-30.0).stderr(writer).start();
-    wait_for("an answer", || (place.ask(&["status"]).status == 0).then_some(()));
-    daemon.clock(-0.1);
-    wait_for("the run", || (place.runs("a") == [minute(0)]).then_some(()));
-    wait_for("the end of all", || {
-        place.ask_jobs().values().all(|job| job["last"]["exitCode"] == 0).then_some(())
-    });
+    let daemon = Start::new(&place, &[]).clock(-5.0).stderr(writer).start();
+    all_ran(&place, 100);
     is_calm(daemon.pid());
+    place.ask(&["status"]).exits(0);
     // What was written meanwhile is all there, a line after the other.
     daemon.signal(Signal::SIGTERM);
     let mut text = String::new();
@@ -119,10 +133,8 @@ fn a_log_that_nobody_reads_stops_nothing() {
     daemon.end().exits(0);
     let started = text.lines().filter(|line| line.contains(" event=started ")).count();
     assert_eq!(started, 101, "{text}");
-    assert!(
-        text.lines().all(|line| line.contains(" level=") && line.contains(" event=")),
-        "{text}"
-    );
+    let is_whole = |line: &str| line.contains(" level=") && line.contains(" event=");
+    assert!(text.lines().all(is_whole), "{text}");
 }
 
 /// And so it is on a terminal that is held up.
@@ -131,28 +143,18 @@ fn a_terminal_that_is_held_up_stops_nothing() {
     if !need("script") {
         return;
     }
-    let mut jobs = String::from("0 12 * * * @policy(deadline=1h) name=a NOTE\n");
-    for n in 0..300 {
-        jobs += &format!("0 12 * * * @policy(deadline=1h) name=j{n} command=/bin/true\n");
-    }
-    let place = Place::with(&jobs);
-    // `script` makes a terminal, and is stopped: nobody takes what is written there.
-    let start = Start::new(&place, &["--log-format", "text"]).clock(-30.0);
+    let place = Place::with(&many_jobs(300));
+    // `script` makes a terminal; its own output is not read, so nobody takes what is
+    // written there.
+    let start = Start::new(&place, &["--log-format", "text"]).clock(-5.0);
     let (_reader, writer) = pipe().unwrap();
     rustix::pipe::fcntl_setpipe_size(&writer, 4096).unwrap();
     let wrapper = "exec script -q -c \"$(printf '%s ' \"$@\")\" /dev/null";
     let daemon = start.through(&["sh", "-c", wrapper, "sh"]).stdout(writer).start();
-    wait_for("an answer", || (place.ask(&["status"]).status == 0).then_some(()));
-    let status = place.ask(&["status", "--format", "json"]).json();
-    let pid = Pid::from_raw(status["pid"].as_i64().unwrap() as i32);
-    place.set_shift(-0.1);
-    kill(pid, Signal::SIGUSR2).unwrap();
-    wait_for("the run", || (place.runs("a") == [minute(0)]).then_some(()));
-    wait_for("the end of all", || {
-        place.ask_jobs().values().all(|job| job["last"]["exitCode"] == 0).then_some(())
-    });
-    kill(pid, Signal::SIGKILL).unwrap();
-    wait_gone(pid.as_raw());
+    all_ran(&place, 300);
+    let pid = place.read("state/lock").trim().parse().unwrap();
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    wait_gone(pid);
     drop(daemon);
 }
 
@@ -286,45 +288,48 @@ fn fault_31_replace_of_what_cannot_be_ended_starts_nothing() {
     daemon.kill();
 }
 
-/// Fault 31: that nobody may look at or signal what is left of a group does not mean that
-/// nothing is left.
+/// Fault 31: that nobody may signal what is left of a group does not mean that nothing is
+/// left: of a child's, nor of a survivor's, whose leader somebody else collects.
 #[test]
 fn fault_31_replace_of_a_rest_that_cannot_be_signalled_starts_nothing() {
-    let place = of_nobody(|rooted| {
-        format!(
-            "* * * * * @policy(deadline=2s,concurrency=replace) name=a shell=true \
-             command=\"echo a $KRON_PERIOD_ID >> HERE/record; {rooted} sleep 600 & echo $! >> HERE/left; exec sleep 600\"\n"
-        )
-    });
-    let Some(place) = place else { return };
-    let daemon = Start::new(&place, &["--grace", "200ms"]).clock(-30.0).by_nobody().start();
-    daemon.ready();
-    daemon.clock(-0.1);
-    let leader = daemon.wait_of("started", "a").pid();
-    let rest: i32 = place.wait_file("left").trim().parse().unwrap();
-    wait_for("root", || {
-        let status = fs::read_to_string(format!("/proc/{rest}/status")).unwrap();
-        status.contains("Uid:\t0\t0\t0\t0").then_some(())
-    });
-    daemon.clock(59.9);
-    // The leader ends; the rest of its group cannot be made to.
-    wait_gone(leader);
-    daemon.outcome("a", &minute(1), "missed");
-    assert!(alive(rest));
-    assert_eq!(place.runs("a"), [minute(0)]);
-    // Once it is gone, the next one is free to start.
-    kill(Pid::from_raw(rest), Signal::SIGKILL).unwrap();
-    daemon.ran("a", &minute(0));
-    daemon.clock(119.9);
-    daemon.wait_nth("the next", 2, |event| event.of("started", "a"));
-    let rest = wait_for("its rest", || {
-        let left = place.read("left");
-        (left.ends_with('\n') && left.lines().count() == 2)
-            .then(|| left.lines().last().unwrap().parse().unwrap())
-    });
-    assert_eq!(place.runs("a").len(), 2);
-    daemon.kill();
-    kill(Pid::from_raw(rest), Signal::SIGKILL).unwrap();
+    for is_survivor in [false, true] {
+        let place = of_nobody(|rooted| {
+            format!(
+                "* * * * * @policy(deadline=2s,concurrency=replace) name=a shell=true \
+                 command=\"echo a $KRON_PERIOD_ID >> HERE/record; {rooted} sleep 600 & echo $! >> HERE/left; exec sleep 600\"\n"
+            )
+        });
+        let Some(place) = place else { return };
+        let start = |clock| {
+            let start = Start::new(&place, &["--grace", "200ms"]).clock(clock);
+            let daemon = start.by_nobody().start();
+            daemon.ready();
+            daemon
+        };
+        let mut daemon = start(-30.0);
+        daemon.clock(-0.1);
+        let leader = daemon.wait_of("started", "a").pid();
+        let rest: i32 = place.wait_file("left").trim().parse().unwrap();
+        wait_for("root", || {
+            let status = fs::read_to_string(format!("/proc/{rest}/status")).unwrap();
+            status.contains("Uid:\t0\t0\t0\t0").then_some(())
+        });
+        if is_survivor {
+            daemon.kill();
+            daemon = start(30.0);
+        }
+        daemon.clock(59.9);
+        // The leader ends; the rest of its group cannot be made to.
+        wait_gone(leader);
+        daemon.outcome("a", &minute(1), "missed");
+        let runs = place.runs("a");
+        assert!(alive(rest));
+        kill(Pid::from_raw(rest), Signal::SIGKILL).unwrap();
+        assert_eq!(runs, [minute(0)]);
+        // Once it is gone, it is over.
+        daemon.ran("a", &minute(0));
+        daemon.stop();
+    }
 }
 
 /// Fault 31: a group that could not be looked for is not gone either: nothing new starts
