@@ -735,13 +735,26 @@ pub fn ticks(pid: Pid) -> u64 {
     fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
 }
 
+/// How often any thread of a process was put on a processor or taken from it.
+fn switches(pid: Pid) -> u64 {
+    let mut sum = 0;
+    for task in fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
+        let status = fs::read_to_string(task.unwrap().path().join("status")).unwrap_or_default();
+        let lines = status.lines().filter(|line| line.contains("voluntary_ctxt_switches"));
+        sum += lines
+            .filter_map(|line| line.split_whitespace().last()?.parse::<u64>().ok())
+            .sum::<u64>();
+    }
+    sum
+}
+
 /// Waits until a process rests: one that spins never does, however busy the machine is.
 #[track_caller]
 pub fn is_calm(pid: Pid) {
     for _ in 0..20 {
-        let before = ticks(pid);
+        let before = (ticks(pid), switches(pid));
         thread::sleep(Duration::from_millis(500));
-        if ticks(pid) - before <= 1 {
+        if (ticks(pid), switches(pid)) == before {
             return;
         }
     }

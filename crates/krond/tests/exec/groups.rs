@@ -1,6 +1,6 @@
 //! Knowing processes again, and ending all that a job has started.
 
-use crate::support::{Host, copy, end, hear, order, plan, shell, wait_for};
+use crate::support::{Host, copy, end, hear, is_root, order, plan, shell, wait_for};
 use kron_engine::kept::Process;
 use kron_host::launch::Plan;
 use krond::exec::group::{Leader, members, signal_group, signal_members};
@@ -136,4 +136,41 @@ fn one_that_is_adopted() {
         wait_for("end", || has_ended(pidfd).unwrap().then_some(()));
     }
     assert!(!signal_group(&process, pidfd.as_fd(), Leader::Other, Signal::KILL).unwrap());
+}
+
+/// What is seen of a group by whoever runs this.
+#[test]
+#[ignore = "started by `one_that_may_not_be_signalled`"]
+fn seen_by_somebody() {
+    let Ok(text) = std::env::var("KROND_TEST_GROUP") else { return };
+    let (pid, ticks) = text.split_once(' ').unwrap();
+    let process = Process {
+        pid: pid.parse().unwrap(),
+        start_ticks: ticks.parse().ok(),
+        boot_id: Some(process::boot_id().unwrap().into()),
+    };
+    println!("members: {}", members(&process).unwrap().len());
+}
+
+/// FAULTS 31: a group of which nobody may be signalled is not gone.
+#[test]
+fn one_that_may_not_be_signalled() {
+    if !is_root() {
+        return;
+    }
+    let host = Host::new();
+    let (process, pidfd) = start(&host, shell("sleep 1000 & exit 3"));
+    assert_eq!(end(&pidfd).code, 3);
+    copy(&std::env::current_exe().unwrap(), &host.at("test"));
+    let group = format!("{} {}", process.pid, process.start_ticks.unwrap());
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
+        .arg(host.at("test"))
+        .args(["--exact", "groups::seen_by_somebody", "--ignored", "--nocapture"])
+        .env("KROND_TEST_GROUP", group)
+        .output()
+        .unwrap();
+    signal_members(&process, Signal::KILL).unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("members: 1\n"), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
