@@ -268,7 +268,8 @@ impl Checker {
             };
             if let Some((OnDisk::Damaged, _)) = looked_up.get(&identity) {
                 // Nobody knows any more what ran when the clock was ahead.
-                let horizon = now.saturating_add(def.job.window().lead());
+                // What was due before now stays barred.
+                let horizon = now.saturating_sub(def.job.window().trail());
                 job.forget_after(horizon);
                 self.live
                     .values_mut()
