@@ -23,7 +23,7 @@ pub fn shrink(scenario: &Scenario, law: Law, zones: &mut Zones) -> Scenario {
         // Shorter, by halves and then by little.
         for part in [2, 4, 16, 64] {
             let shorter = |best: &Scenario| {
-                let length = best.length - best.length / part;
+                let length = best.length.saturating_sub(best.length / part);
                 let happenings = best.happenings.iter().filter(|(at, _)| *at < length).cloned();
                 Scenario { length, happenings: happenings.collect(), ..best.clone() }
             };

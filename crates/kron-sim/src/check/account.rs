@@ -87,8 +87,10 @@ pub struct Account {
     pub last_active: Duration,
     /// Until where marks reached before a reset that is not durable yet.
     pub before_reset: Option<UtcInstant>,
-    /// When a commit that may have survived was made.
+    /// Since when the daemon before this one watched.
     pub last_attentive: UtcInstant,
+    /// Whether its marks were being reset when the daemon died.
+    pub is_doubtful: bool,
 }
 
 impl Account {
@@ -117,6 +119,7 @@ impl Account {
             last_active: Duration::ZERO,
             before_reset: None,
             last_attentive: UtcInstant::MIN,
+            is_doubtful: false,
         }
     }
 
@@ -132,6 +135,13 @@ impl Account {
     pub fn bar(&mut self, now: UtcInstant) {
         self.not_before.1 = Some(self.floor().max(now));
         self.settled = self.settled.max(now);
+    }
+
+    /// The daemon no longer watches.
+    pub fn look_away(&mut self) {
+        if let Some(since) = self.attentive.take() {
+            self.last_attentive = since;
+        }
     }
 
     /// Nobody watches any more; what was to be passed over is not.
@@ -176,7 +186,8 @@ impl Account {
         let floor = self.floor();
         let from = self.open.iter().map(|p| job.window().of(*p).start()).min();
         let from = from.map_or(self.settled, |open| open.min(self.settled)).max(floor);
-        let (mut looked_at, mut is_exact) = (0, is_certain);
+        let is_doubtful = core::mem::take(&mut self.is_doubtful);
+        let (mut looked_at, mut is_exact) = (0, is_certain && !is_doubtful);
         let mut at = now.saturating_add(job.window().lead()).floor();
         while let Some(period) = job.prev_period(at) {
             if job.window().of(period).end() < from {

@@ -11,7 +11,7 @@ mod runs;
 use crate::fact::{Fact, OnDisk, Recorded, Time};
 use crate::law::{Breach, Law};
 use crate::scenario::Definition;
-use account::{Account, Closed, Def, expiry};
+use account::{Account, Closed, Def, due, expiry};
 use core::time::Duration;
 use kron_core::{Concurrency, Decision, Outcome, PeriodId, UtcInstant, Zones};
 use kron_engine::event::{RunId, Shutdown};
@@ -172,7 +172,7 @@ impl Checker {
             Fact::Shutdown(how) => {
                 if self.stopping.is_none() {
                     self.end_of_watch(at)?;
-                    self.jobs.values_mut().for_each(|job| job.attentive = None);
+                    self.jobs.values_mut().for_each(Account::look_away);
                 }
                 self.stopping = self.stopping.max(Some(how));
                 Ok(())
@@ -330,6 +330,9 @@ impl Checker {
         job.before_reset = Some(reach.max(job.quiet_through));
         let horizon = at.wall.saturating_add(def.job.window().lead());
         job.forget_after(horizon);
+        // What was passed over because the clock was ahead may come again.
+        let is_past = |period: &PeriodId| due(&def.job.decide(*period)) < at.wall;
+        job.closed.retain(|period, closed| closed.outcome.is_some() || is_past(period));
         job.counts.clear();
         job.open.clear();
         job.not_before = (job.not_before.0.min(at.wall), Some(at.wall));
@@ -387,7 +390,7 @@ impl Checker {
         if last.true_time < at.true_time {
             self.previous = Some(last);
         }
-        let expected = last.wall.saturating_add(at.true_time - last.true_time);
+        let expected = last.wall.saturating_add(at.true_time.checked_sub(last.true_time).unwrap());
         let is_back = at.wall < last.wall || expected.since(at.wall).is_some_and(|by| by > SET);
         let is_forward = at.wall.since(expected).is_some_and(|by| by > SET)
             || planned.and_then(|at_| at.wall.since(at_)).is_some_and(|late| late > STALL);
@@ -424,7 +427,7 @@ impl Checker {
         let last = self.last.filter(|last| last.true_time < at.true_time).or(self.previous);
         let Some(last) = last else { return Ok(()) };
         let is_busy = self.last.is_some_and(|last| last.true_time == at.true_time);
-        let passed = at.true_time - last.true_time;
+        let passed = at.true_time.checked_sub(last.true_time).unwrap();
         let is_set = last.wall.saturating_add(passed) != at.wall;
         let was_away = self.away_until + SLACK > last.true_time;
         let until = if is_set || was_away || is_busy { last.wall } else { at.wall };
@@ -536,13 +539,11 @@ impl Checker {
         self.looked_up.clear();
         self.lost.extend(self.commit.take().unwrap_or_default());
         for job in self.jobs.values_mut() {
-            if let Some(since) = job.attentive.take() {
-                job.last_attentive = since;
+            job.look_away();
+            if let Some(reach) = job.before_reset.take() {
+                job.quiet_through = job.quiet_through.max(reach);
+                job.is_doubtful = true;
             }
-            job.quiet_through = match job.before_reset.take() {
-                Some(reach) => job.quiet_through.max(reach),
-                None => job.quiet_through,
-            };
             if job.not_before.1.take().is_some() {
                 // Whether the disk heard of it is not certain.
                 job.confirmed = None;

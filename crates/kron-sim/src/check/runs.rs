@@ -229,12 +229,12 @@ impl Checker {
             job.defs.iter().any(|def| def.job.policy().concurrency == Concurrency::Replace);
         // Its leader may be gone, and the rest of its group not.
         let Some(execution) = self.live.get_mut(&process) else { return Ok(()) };
-        let ran = now - execution.released;
+        let ran = now.checked_sub(execution.released).unwrap();
         let timeouts = job.defs.iter().filter_map(|def| def.text.timeout).chain(execution.timeout);
         let timed_out = timeouts.min().is_some_and(|least| !execution.is_own || ran >= least);
         if kill {
             execution.killed.get_or_insert(now);
-            let since = execution.terminated.map(|at| now - at);
+            let since = execution.terminated.map(|at| now.checked_sub(at).unwrap());
             if since.is_none_or(|since| since < self.settings.grace) {
                 let what = format!("{period} is killed {since:?} after it was asked to end");
                 return Err(job.breach(Law::Timeout, what));
@@ -254,7 +254,7 @@ impl Checker {
             return Ok(());
         }
         let job = &self.jobs[&execution.identity];
-        let (period, ran) = (execution.period, now - execution.released);
+        let (period, ran) = (execution.period, now.checked_sub(execution.released).unwrap());
         if let Some(timeout) = execution.timeout
             && ran > timeout + SLACK
             && execution.terminated.is_none_or(|at| at > execution.released + timeout + SLACK)
@@ -266,7 +266,10 @@ impl Checker {
             && now > at + self.settings.grace + SLACK
             && execution.killed.is_none()
         {
-            let what = format!("{period} was asked to end {:?} ago and not killed", now - at);
+            let what = format!(
+                "{period} was asked to end {:?} ago and not killed",
+                now.checked_sub(at).unwrap()
+            );
             return Err(job.breach(Law::Timeout, what));
         }
         Ok(())

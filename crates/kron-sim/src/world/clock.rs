@@ -29,12 +29,15 @@ impl Clock {
 
     /// What the wall shows.
     pub fn wall(&self) -> UtcInstant {
-        self.set.0.saturating_add(self.now - self.set.1)
+        self.set.0.saturating_add(self.now.checked_sub(self.set.1).unwrap())
     }
 
     /// What the engine is told.
     pub fn moment(&self) -> Moment {
-        Moment { now: self.wall(), uptime: self.now - self.booted + UPTIME_AT_BOOT }
+        Moment {
+            now: self.wall(),
+            uptime: self.now.checked_sub(self.booted).unwrap() + UPTIME_AT_BOOT,
+        }
     }
 
     /// Time passes.

@@ -182,14 +182,13 @@ impl Disk {
         }
     }
 
-    /// What a start does first: leftovers go, and a last line cut short.
+    /// What a start does first: leftovers go, and a last line cut short; what it finds
+    /// is durable before anything is built on it.
     pub fn tidy(&mut self) {
-        self.names.retain(|name, _| !name.ends_with(".tmp"));
-        let names = (&self.names, &self.durable);
-        self.files.retain(|number, _| {
-            names.0.values().any(|known| known == number)
-                || names.1.values().any(|known| known == number)
-        });
+        self.names.retain(|name, _| name.strip_suffix(".tmp").is_none());
+        self.durable.clone_from(&self.names);
+        let names = &self.names;
+        self.files.retain(|number, _| names.values().any(|known| known == number));
         if let Some(file) = self.file_mut(ROSTER) {
             let whole = file.content.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             file.content.truncate(whole);

@@ -347,13 +347,13 @@ impl<'a> World<'a> {
     fn plan_wake(&mut self) {
         let Some(engine) = &mut self.engine else { return };
         let (wall, uptime) = engine.next_wake();
-        if (self.wake.0, self.wake.1) != (wall, uptime) {
+        if (self.wake.0, self.wake.1) == (wall, uptime) {
+            // It was woken for this, and asks for it again.
+            self.wake.2 = Duration::ZERO;
+        } else {
             let mut rng = Rng::of(self.scenario.seed, &[3, self.told]);
             let most = if rng.percent(3) { 1_500_000 } else { 3000 };
             self.wake = (wall, uptime, Duration::from_micros(rng.below(most)));
-        } else {
-            // It was woken for this, and asks for it again.
-            self.wake.2 = Duration::ZERO;
         }
     }
 

@@ -93,6 +93,11 @@ impl Store {
         directory::remove_leftovers(&folder)?;
         let mut warnings = Vec::from_iter(tightened);
         let roster = Roster::open(&folder, options.now, &mut warnings)?;
+        // A daemon that died in a commit may have left names that a failure of power
+        // would take back; what is found from here on stays.
+        folder
+            .sync_directory()
+            .map_err(|error| Problem::failed(folder.path(), Step::SyncDirectory, error))?;
         let store = Self {
             folder,
             history: options.history,

@@ -61,9 +61,10 @@ impl Roster {
         if contents.torn_bytes > 0 {
             let truncated = folder.truncate(&file, ROSTER, contents.good_bytes);
             truncated.map_err(failed(Step::Write))?;
-            folder.sync(&file, ROSTER).map_err(failed(Step::Sync))?;
             warnings.push(Warning::RosterTorn { path, bytes: contents.torn_bytes });
         }
+        // What a daemon that died had appended may not be durable yet.
+        folder.sync(&file, ROSTER).map_err(failed(Step::Sync))?;
         // Rewriting pays when it at least halves the file.
         let needed: usize = contents.known.values().map(lines_for).sum();
         if contents.lines > 1000 + 2 * needed {
