@@ -87,15 +87,15 @@ bench-daemon:
 ## everything must have a reason. First a daemon that records a start after making it
 ## has to be caught. As root it can also fill disks, in mounts of its own.
 torture:
-	$(CARGO) build --locked --release -p krond --features mutants
-	cp $(TARGET)/release/krond $(TARGET)/release/krond-mutants
-	$(CARGO) build --locked --release -p krond -p krontab -p kron-torture
-	@$(TARGET)/release/kron-torture kill --kills 600 --seed $(SEED) --mutant commit-after-exec \
-	  --krond $(TARGET)/release/krond-mutants --forget > $(TARGET)/torture-mutant.log; \
+	$(CARGO) build --locked -p krond --features mutants
+	cp $(TARGET)/debug/krond $(TARGET)/debug/krond-mutants
+	$(CARGO) build --locked -p krond -p krontab -p kron-torture
+	@$(TARGET)/debug/kron-torture kill --kills 600 --seed $(SEED) --mutant commit-after-exec \
+	  --krond $(TARGET)/debug/krond-mutants --forget > $(TARGET)/torture-mutant.log; \
 	if [ $$? -ne 1 ] || ! grep -q Duplicate: $(TARGET)/torture-mutant.log; then \
 	  cat $(TARGET)/torture-mutant.log; echo 'the mutant was not caught' >&2; exit 1; fi
 	@echo 'the mutant was caught'
-	$(TARGET)/release/kron-torture kill --kills $(KILLS) --seed $(SEED)
+	$(TARGET)/debug/kron-torture kill --kills $(KILLS) --seed $(SEED)
 
 ## Thousands of jobs a minute for SOAK_FOR: nothing may grow, nothing may be lost.
 soak:

@@ -10,6 +10,8 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 const NOTHING: Option<&str> = None;
 /// Enough for a round's state.
@@ -126,7 +128,16 @@ impl Place {
 
     pub fn set_read_only(&self, read_only: bool) -> nix::Result<()> {
         let flags = if read_only { MsFlags::MS_RDONLY } else { MsFlags::empty() };
-        mount(NOTHING, &self.volume(), NOTHING, MsFlags::MS_REMOUNT | flags, Some(SIZE))
+        let set =
+            || mount(NOTHING, &self.volume(), NOTHING, MsFlags::MS_REMOUNT | flags, Some(SIZE));
+        // A process that is about to end may still hold a file.
+        for _ in 0..200 {
+            match set() {
+                Err(nix::errno::Errno::EBUSY) => thread::sleep(Duration::from_millis(10)),
+                other => return other,
+            }
+        }
+        set()
     }
 
     /// Lets go of the volume; with `keep`, its contents stay as a copy.

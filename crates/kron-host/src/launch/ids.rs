@@ -10,6 +10,7 @@ use nix::unistd::{
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use serde::{Deserialize, Serialize};
+use std::fs;
 
 /// Ids of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +39,9 @@ impl Ids {
         setgroups(&groups).map_err(Step::Groups.failed())?;
         setresgid(gid, gid, gid).map_err(Step::Group.failed())?;
         setresuid(uid, uid, uid).map_err(Step::User.failed())?;
+        if !uid.is_root() && is_over_limit() {
+            return Err(LaunchError { step: Step::User, errno: Errno::EAGAIN });
+        }
         let users = getresuid().map_err(Step::Verify.failed())?;
         let groups = getresgid().map_err(Step::Verify.failed())?;
         let taken = [users.real, users.effective, users.saved].iter().all(|id| *id == uid)
@@ -54,6 +58,18 @@ impl Ids {
         }
         Ok(())
     }
+}
+
+/// Whether this user has more processes than he may (`RLIMIT_NPROC`). The kernel takes
+/// note of it when the user changes, and refuses to execute anything later, when it
+/// is too late to try again.
+fn is_over_limit() -> bool {
+    /// `PF_NPROC_EXCEEDED` of the kernel, in the flags that `stat` shows.
+    const EXCEEDED: u64 = 0x1000;
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let flags = fields.split_whitespace().nth(6).and_then(|flags| flags.parse::<u64>().ok());
+    flags.is_some_and(|flags| flags & EXCEEDED != 0)
 }
 
 /// The ids that an entry asks for, and the account if it is another one;

@@ -89,8 +89,10 @@ pub struct Account {
     pub before_reset: Option<UtcInstant>,
     /// Since when the daemon before this one watched.
     pub last_attentive: UtcInstant,
-    /// Whether its marks were being reset when the daemon died.
+    /// Whether its marks were being reset, or its removal noted, when the daemon died.
     pub is_doubtful: bool,
+    /// Whether it was removed and the disk may not know.
+    pub is_leaving: bool,
 }
 
 impl Account {
@@ -120,6 +122,7 @@ impl Account {
             before_reset: None,
             last_attentive: UtcInstant::MIN,
             is_doubtful: false,
+            is_leaving: false,
         }
     }
 
@@ -187,7 +190,9 @@ impl Account {
         let from = self.open.iter().map(|p| job.window().of(*p).start()).min();
         let from = from.map_or(self.settled, |open| open.min(self.settled)).max(floor);
         let is_doubtful = core::mem::take(&mut self.is_doubtful);
-        let (mut looked_at, mut is_exact) = (0, is_certain && !is_doubtful);
+        // Where the clock was set back, marks may reach further than what is known here.
+        let was_back = self.quiet_through > UtcInstant::MIN;
+        let (mut looked_at, mut is_exact) = (0, is_certain && !is_doubtful && !was_back);
         let mut at = now.saturating_add(job.window().lead()).floor();
         while let Some(period) = job.prev_period(at) {
             if job.window().of(period).end() < from {

@@ -104,7 +104,9 @@ impl Checker {
         if latest < due(&decision) {
             return breach(Law::NotEarly, format!("{word} before {}", due(&decision)));
         }
-        if due(&decision) < job.floor() && job.defs.len() == 1 {
+        // What is told while a reset is on its way was recorded before it.
+        let is_reset = job.before_reset.is_some();
+        if due(&decision) < job.floor() && job.defs.len() == 1 && !is_reset {
             return breach(Law::NotBefore, format!("{word}, due before {}", job.floor()));
         }
         let policies = || job.defs.iter().map(|def| *def.job.policy());

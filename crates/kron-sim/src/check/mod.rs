@@ -49,6 +49,8 @@ pub struct Checker {
     heard: Vec<UtcInstant>,
     /// The latest time this daemon has seen.
     latest: UtcInstant,
+    /// When the daemon was away last.
+    away_from: Duration,
     away_until: Duration,
     /// A batch on its way.
     commit: Option<Vec<Recorded>>,
@@ -81,6 +83,7 @@ impl Checker {
             has_committed: false,
             heard: Vec::new(),
             latest: UtcInstant::MIN,
+            away_from: Duration::ZERO,
             away_until: Duration::ZERO,
             commit: None,
             lost: Vec::new(),
@@ -179,6 +182,9 @@ impl Checker {
             }
             Fact::Gone { stopped, .. } => self.gone(at, stopped),
             Fact::Away(until) => {
+                if self.away_until < at.true_time {
+                    self.away_from = at.true_time;
+                }
                 self.away_until = self.away_until.max(until);
                 self.live.values_mut().for_each(|execution| execution.is_disturbed = true);
                 Ok(())
@@ -305,6 +311,7 @@ impl Checker {
                 let job = self.job(&identity);
                 job.leave();
                 job.is_configured = false;
+                job.is_leaving = true;
                 job.generation += 1;
                 job.confirmed = None;
             }
@@ -314,6 +321,7 @@ impl Checker {
     }
 
     fn confirm(&mut self) {
+        self.jobs.values_mut().for_each(|job| job.is_leaving = false);
         for job in self.jobs.values_mut().filter(|job| job.is_configured) {
             job.confirmed = job.defs.back().map(|def| def.timing.clone());
             if let Some(floor) = job.not_before.1.take() {
@@ -543,6 +551,10 @@ impl Checker {
             if let Some(reach) = job.before_reset.take() {
                 job.quiet_through = job.quiet_through.max(reach);
                 job.is_doubtful = true;
+            }
+            if core::mem::take(&mut job.is_leaving) {
+                // As far as the disk knows it may never have been away.
+                (job.is_configured, job.is_doubtful) = (true, true);
             }
             if job.not_before.1.take().is_some() {
                 // Whether the disk heard of it is not certain.

@@ -298,6 +298,9 @@ impl Checker {
 
     /// Whether an execution of a job was active while an outcome was on its way.
     pub(super) fn was_active(&self, at: Time, identity: &Rc<str>) -> bool {
-        self.is_active(identity) || self.jobs[identity].last_active + COMMIT >= at.true_time
+        let last = self.jobs[identity].last_active;
+        // What ended while the daemon was away is heard of after it is back.
+        let unheard = self.away_until + SLACK >= at.true_time && last >= self.away_from;
+        self.is_active(identity) || last + COMMIT >= at.true_time || unheard
     }
 }

@@ -189,7 +189,9 @@ impl Daemon {
             // Whoever reads the log is slow; a file, which cannot be waited for, never is.
             let _ = self.poll.add(io::stderr(), Source::Log, Interest::Write);
         }
-        let ready = self.poll.wait(None)?;
+        let mut ready = self.poll.wait(None)?;
+        // What has ended is known before what is due is judged.
+        ready.sort_by_key(|source| *source == Source::Alarm);
         if ready.iter().any(|source| !matches!(source, Source::Control | Source::Metrics)) {
             self.listen_again();
         }

@@ -406,6 +406,32 @@ fn fault_29_a_hung_mount_holds_up_nobody_else() {
     });
 }
 
+/// Another user's limit is noticed before the start is recorded, too: the kernel itself
+/// says so only when the command is executed.
+#[test]
+fn fault_25_a_user_with_too_many_processes_is_tried_again() {
+    if !need_root() || !need("prlimit") || !need("setpriv") {
+        return;
+    }
+    let place = Place::with("0 12 * * * @policy(deadline=1h) name=a user=games NOTE\n");
+    fs::write(place.at("record"), "").unwrap();
+    set_mode(&place.at("record"), 0o666);
+    set_mode(place.path(), 0o755);
+    let other = ["--reuid=games", "--regid=games", "--clear-groups", "sleep", "60"];
+    let mut other = Command::new("setpriv").args(other).spawn().unwrap();
+    let daemon = Start::new(&place, &[]).clock(-30.0).through(&["prlimit", "--nproc=1:1"]).start();
+    daemon.ready();
+    daemon.clock(-0.2);
+    let error = daemon.wait_of("error", "a");
+    assert!(error["message"].contains("temporarily"), "{}", error.line);
+    assert!(daemon.all("outcome", "a").is_empty());
+    other.kill().unwrap();
+    other.wait().unwrap();
+    daemon.ran("a", &minute(0));
+    daemon.stop();
+    assert_eq!(place.runs("a"), [minute(0)]);
+}
+
 #[test]
 fn fault_36_term_at_the_moment_of_a_start_leaves_nothing_half_started() {
     for delay in [0, 3, 6, 10, 15, 25, 40] {
