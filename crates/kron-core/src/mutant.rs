@@ -36,7 +36,7 @@ macro_rules! mutants {
 
 mutants! {
     CommitAfterExec = "commit-after-exec", "A command runs before its start is durable.";
-    DeadlineLate = "deadline-late", "The deadline is a minute later than it is.";
+    DeadlineLate = "deadline-late", "The first instant after the deadline is in time: `<=` for `<`.";
     StartEarly = "start-early", "A period is due a second before its chosen time.";
     AheadForgotten = "ahead-forgotten", "Periods closed ahead of the others are forgotten by a restart.";
     CatchUpTwo = "catch-up-two", "A catch-up judges more than the latest period.";

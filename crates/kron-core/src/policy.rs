@@ -306,8 +306,9 @@ pub fn judge<'j>(decision: &Decision<'j>, situation: Situation<'_>) -> Verdict<'
         Err(why) => return close(Ending::Unschedulable(why)),
     };
     let retried = mutant::is(Mutant::RetryForever) && obstacle.is_some();
-    let later = Duration::from_secs(if mutant::is(Mutant::DeadlineLate) { 60 } else { 0 });
-    if now >= policy.expiry(chosen).saturating_add(later) && !retried {
+    let expiry = policy.expiry(chosen);
+    let included = mutant::is(Mutant::DeadlineLate) && now == expiry;
+    if now >= expiry && !included && !retried {
         let late = now.since(chosen.instant()).unwrap_or_default();
         let obstacle = obstacle.map(Box::from);
         return close(Ending::Missed { late, deadline: policy.deadline, obstacle });

@@ -111,7 +111,8 @@ macro_rules! at_each {
 
 // Create: the lock, the roster, and the state file when the run starts and ends.
 // Write and sync: the roster when it is made, when it sees the job and when the job
-// has a file, and the state file twice. The others: the roster, the state file twice.
+// has a file, and the state file twice. The others: the roster, the state file twice; and
+// the directory when it is opened.
 at_each! {
     fault_16_create_enospc: "create", 4, "ENOSPC";
     fault_16_create_edquot: "create", 4, "EDQUOT";
@@ -138,11 +139,11 @@ at_each! {
     fault_16_rename_erofs: "rename", 3, "EROFS";
     fault_16_rename_eio: "rename", 3, "EIO";
     fault_16_rename_emfile: "rename", 3, "EMFILE";
-    fault_16_sync_directory_enospc: "sync-directory", 3, "ENOSPC";
-    fault_16_sync_directory_edquot: "sync-directory", 3, "EDQUOT";
-    fault_16_sync_directory_erofs: "sync-directory", 3, "EROFS";
-    fault_16_sync_directory_eio: "sync-directory", 3, "EIO";
-    fault_16_sync_directory_emfile: "sync-directory", 3, "EMFILE";
+    fault_16_sync_directory_enospc: "sync-directory", 4, "ENOSPC";
+    fault_16_sync_directory_edquot: "sync-directory", 4, "EDQUOT";
+    fault_16_sync_directory_erofs: "sync-directory", 4, "EROFS";
+    fault_16_sync_directory_eio: "sync-directory", 4, "EIO";
+    fault_16_sync_directory_emfile: "sync-directory", 4, "EMFILE";
 }
 
 /// The error of a start that failed, with everything an error has.

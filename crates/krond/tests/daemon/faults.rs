@@ -419,7 +419,7 @@ fn fault_25_a_user_with_too_many_processes_is_tried_again() {
     set_mode(place.path(), 0o755);
     let other = ["--reuid=games", "--regid=games", "--clear-groups", "sleep", "60"];
     let mut other = Command::new("setpriv").args(other).spawn().unwrap();
-    let daemon = Start::new(&place, &[]).clock(-30.0).through(&["prlimit", "--nproc=1:1"]).start();
+    let daemon = Start::new(&place, &[]).clock(-30.0).through(&["prlimit", "--nproc=0:0"]).start();
     daemon.ready();
     daemon.clock(-0.2);
     let error = daemon.wait_of("error", "a");

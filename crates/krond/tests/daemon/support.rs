@@ -768,14 +768,19 @@ pub fn memory(pid: Pid, key: &str) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// The children of a process, dead ones that were not collected among them: of all
-/// its threads, since a child belongs to the one that made it.
+/// The children of a daemon, dead ones that were not collected among them, but for the
+/// one that waits to make others: of all its threads, since a child belongs to the
+/// one that made it.
 pub fn children(pid: Pid) -> Vec<i32> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let text: Vec<String> = tasks
         .map(|task| fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default())
         .collect();
-    text.concat().split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+    let words = |pid: &&str| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let is_nursery = |pid: &&str| words(pid).ends_with(b"\0__launch\0");
+    let all = text.concat();
+    let others = all.split_whitespace().filter(|pid| !is_nursery(pid));
+    others.map(|pid| pid.parse().unwrap()).collect()
 }
 
 /// How many descriptors a process has open.
