@@ -310,7 +310,6 @@ impl Engine {
         // Judged without ever having been planned: they came due unattended.
         let mut unplanned: Vec<PeriodId> = Vec::new();
         let agenda = agenda(&entry.job, ledger, since, now);
-        ledger.supersede(&entry.job, &agenda.superseded, now);
         if let Some(busy) = busy {
             // What is no longer due is in nobody's way: it was passed over, its
             // marks were reset, or the clock went back to before it.
@@ -351,6 +350,8 @@ impl Engine {
                 unplanned.push(decision.period());
             }
         }
+        // After the verdicts: the marks of very many may close what is left behind them.
+        ledger.supersede(&entry.job, &agenda.superseded, now);
         let due = agenda.next.as_ref().map(Decision::due);
         let planned = agenda.next.as_ref().map(Decision::period);
         let superseded = agenda.superseded;

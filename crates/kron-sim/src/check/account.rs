@@ -71,6 +71,8 @@ pub struct Account {
     pub closed: BTreeMap<PeriodId, Closed>,
     /// Passed over, if the daemon lives to record it.
     pub passed: BTreeSet<PeriodId>,
+    /// Those of which that was on its way when nobody watched any more.
+    pub left: BTreeSet<PeriodId>,
     /// How many each catch-up has to count; nothing if that is not certain.
     pub counts: VecDeque<Option<usize>>,
     /// What was due when attention began: due, period, whether it can run.
@@ -111,6 +113,7 @@ impl Account {
             open: BTreeSet::new(),
             closed: BTreeMap::new(),
             passed: BTreeSet::new(),
+            left: BTreeSet::new(),
             counts: VecDeque::new(),
             behind: Vec::new(),
             is_certain: true,
@@ -151,6 +154,7 @@ impl Account {
     pub fn leave(&mut self) {
         self.attentive = None;
         self.counts.clear();
+        self.left.extend(&self.passed);
         self.open.extend(core::mem::take(&mut self.passed));
     }
 
@@ -192,6 +196,7 @@ impl Account {
         let is_doubtful = core::mem::take(&mut self.is_doubtful);
         // Where the clock was set back, marks may reach further than what is known here.
         let was_back = self.quiet_through > UtcInstant::MIN;
+        let mut is_ambiguous = false;
         let (mut looked_at, mut is_exact) = (0, is_certain && !is_doubtful && !was_back);
         let mut at = now.saturating_add(job.window().lead()).floor();
         while let Some(period) = job.prev_period(at) {
@@ -201,6 +206,7 @@ impl Account {
             looked_at += 1;
             if looked_at > FAR {
                 is_exact = false;
+                self.open.retain(|open| *open > period);
                 break;
             }
             at = before(period);
@@ -216,7 +222,12 @@ impl Account {
             {
                 // Nobody can say whether it counts.
                 is_exact = false;
+                is_ambiguous = true;
             }
+        }
+        if is_ambiguous {
+            // Nor, therefore, which of those behind is the latest.
+            self.quiet_before = self.quiet_before.max(now);
         }
         self.behind.sort_unstable();
         let latest = self.behind.iter().rev().find(|(_, _, runs)| *runs).copied();

@@ -144,8 +144,11 @@ impl Checker {
         let count = line.get("count").and_then(|count| count.parse::<usize>().ok());
         let job = self.job(&identity);
         let passed = core::mem::take(&mut job.passed);
+        let left = core::mem::take(&mut job.left);
+        job.open.retain(|period| !left.contains(period));
         let closed = passed
             .into_iter()
+            .chain(left)
             .map(|period| (period, super::Closed { outcome: None, is_logged: true }));
         job.closed.extend(closed);
         // What is on its way from before a doubt may be told later than this.

@@ -561,6 +561,7 @@ impl Checker {
                 job.confirmed = None;
             }
             job.fell.clear();
+            job.left.clear();
             job.counts.clear();
             job.behind.clear();
             job.open.extend(core::mem::take(&mut job.passed));

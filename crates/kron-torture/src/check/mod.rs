@@ -280,9 +280,12 @@ impl Check<'_> {
         if let Some(closing) = closing {
             let passed_by =
                 next.is_some_and(|n| n.chosen <= story.furthest(closing.at) + story.lag());
-            // Closed when another definition was in force, and closed for good.
+            // Closed when another definition was in force, and closed for good. State is
+            // looked at after each life, so that of the edit is the first to show it.
+            let edited_in = story.lives.iter().find(|life| life.until >= spell.from);
+            let before = edited_in.map_or(reached, |life| reached.max(life.until + story.lag()));
             let closed_before = due.spell > 0
-                && closing.at <= reached
+                && closing.at <= before
                 && due.period * SECOND <= story.furthest(closing.at) + story.lag();
             if passed_by || closed_before {
                 return Explanation::Superseded;

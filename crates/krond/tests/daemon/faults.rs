@@ -423,7 +423,7 @@ fn fault_25_a_user_with_too_many_processes_is_tried_again() {
     daemon.ready();
     daemon.clock(-0.2);
     let error = daemon.wait_of("error", "a");
-    assert!(error["message"].contains("temporarily"), "{}", error.line);
+    assert!(error["message"].contains("set user id: Try again"), "{}", error.line);
     assert!(daemon.all("outcome", "a").is_empty());
     other.kill().unwrap();
     other.wait().unwrap();
