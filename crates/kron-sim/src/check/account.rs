@@ -48,6 +48,7 @@ pub struct Closed {
 
 /// One job.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact by itself")]
 pub struct Account {
     pub identity: Rc<str>,
     /// In force, and those before it that judged what is still on its way.
