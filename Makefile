@@ -14,7 +14,7 @@ DESTDIR ?=
 # Where systemd looks for units: below a home it is another place.
 UNITS ?= $(PREFIX)/$(if $(filter $(HOME)/%,$(PREFIX)),share,lib)/systemd
 
-.PHONY: run test check bench bench-daemon instructions fuzz sanitize install generate torture soak simulate mutants
+.PHONY: run test check bench bench-daemon instructions fuzz install generate torture soak simulate mutants
 
 ## Runs the daemon on the example jobs, as whoever you are and without any set-up:
 ## its state is below target/. Ctrl-C ends it. With RUN_FOR=2m it ends by itself as
@@ -128,19 +128,6 @@ fuzz: $(TOOLS)/bin/cargo-fuzz
 	  status=$$?; grep -E '^(Done|SUMMARY|==)' target/fuzz-$$target.log | sed "s/^/$$target: /"; \
 	  if [ $$status -ne 0 ]; then tail -40 target/fuzz-$$target.log; exit $$status; fi; \
 	done
-
-## What has unsafe code under AddressSanitizer, as root if possible; what reads state
-## and logs, and what that is built on, under Miri.
-NIGHTLY ?= nightly
-HOST = $(shell rustc -vV | sed -n 's/^host: //p')
-
-sanitize:
-	@$(CARGO) +$(NIGHTLY) miri --version > /dev/null || { \
-	  echo 'needs a nightly compiler: rustup toolchain install nightly -c miri -c rust-src'; exit 1; }
-	ASAN_OPTIONS=detect_leaks=0 RUSTFLAGS=-Zsanitizer=address $(CARGO) +$(NIGHTLY) test --locked \
-	  --target $(HOST) --target-dir $(TARGET)/sanitize -p kron-host -p krond --lib --test exec
-	MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 $(CARGO) +$(NIGHTLY) miri test --locked \
-	  --target-dir $(TARGET)/miri -p kron-engine --test state
 
 $(TOOLS)/bin/cargo-fuzz:
 	$(CARGO) install --quiet --locked --version 0.13.2 --root $(TOOLS) cargo-fuzz
