@@ -31,9 +31,9 @@ fn every_law_holds() {
     assert!(unkind.iter().all(|count| *count > 0), "{figures}");
 }
 
-/// Worlds that once broke a law. Two were the daemon's fault: in 1862 a file that was
-/// not durable yet was believed at a start, and gone after the next failure of power;
-/// in 5456 the marks of thousands of periods closed the one that was to be judged.
+/// Worlds that once broke a law. In 5456 the engine was at fault: the marks of thousands
+/// of periods closed the one that was to be judged. In the others it was the checker, or
+/// (1862, 2147) what is around the engine.
 #[test]
 fn what_broke_once_holds() {
     let mut zones = kron_core::Zones::bundled();
