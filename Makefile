@@ -2,10 +2,13 @@
 
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
+FUZZ_RUNS ?= -1
+FUZZ_TARGETS ?= duration constraint schedule tab log state roster control
 KILLS ?= 1000
 SEED ?= 1
 SOAK_FOR ?= 1h
 SIM_FOR ?= 10m
+FAULTS_FOR ?= 300
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 TOOLS := $(CURDIR)/target/tools
 
@@ -14,7 +17,7 @@ DESTDIR ?=
 # Where systemd looks for units: below a home it is another place.
 UNITS ?= $(PREFIX)/$(if $(filter $(HOME)/%,$(PREFIX)),share,lib)/systemd
 
-.PHONY: run test check bench bench-daemon instructions fuzz install generate torture soak simulate mutants
+.PHONY: run test cluster check bench bench-daemon bench-operator faults instructions fuzz install generate torture soak simulate mutants sanitize
 
 ## Runs the daemon on the example jobs, as whoever you are and without any set-up:
 ## its state is below target/. Ctrl-C ends it. With RUN_FOR=2m it ends by itself as
@@ -33,19 +36,27 @@ else
 	@exec $(DEMO) $(TARGET)/demo
 endif
 
-## Everything that can be tested on a machine that has Rust and nothing else.
+## Everything that can be tested on this machine. Where `make cluster` has been, that
+## includes the operator against a real API server; elsewhere those tests say that they are
+## skipped.
 test:
 	$(CARGO) test --locked
 
-## Installs both programs with man pages, completions and units for systemd. Nothing
-## is enabled or started.
+## Builds a Kubernetes control plane for the operator's tests, once for each user (needs
+## Go; a quarter of an hour).
+cluster:
+	$(CARGO) run --locked -p kron-cluster -- build
+
+## Installs the programs of a user and of a host with man pages, completions and units for
+## systemd; kronctl also as a plugin of kubectl. Nothing is enabled or started.
 install:
-	$(CARGO) build --locked --release -p krontab -p krond
-	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(TARGET)/release/krontab $(TARGET)/release/krond
+	$(CARGO) build --locked --release -p krontab -p krond -p kronctl
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(TARGET)/release/krontab $(TARGET)/release/krond $(TARGET)/release/kronctl
+	ln -sf kronctl $(DESTDIR)$(PREFIX)/bin/kubectl-kron
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 man/*.1
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man5 man/*.5
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man8 man/*.8
-	for program in krontab krond; do \
+	for program in krontab krond kronctl; do \
 	  install -D -m 644 completions/$$program.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$program && \
 	  install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/zsh/site-functions completions/_$$program && \
 	  install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d completions/$$program.fish || exit; \
@@ -55,14 +66,16 @@ install:
 	    install -D -m 644 /dev/stdin $(DESTDIR)$(UNITS)/$$unit/krond.service || exit; \
 	done
 
-## Writes man pages and completions anew.
+## Writes man pages, completions and the definition of the resource anew.
 generate:
-	UPDATE=1 $(CARGO) test --locked --quiet -p krontab -p krond --test generated -- man_pages completions
+	UPDATE=1 $(CARGO) test --locked --quiet -p krontab -p krond -p kronctl --test generated -- man_pages completions
+	UPDATE=1 $(CARGO) test --locked --quiet -p kron-operator --test generated --test chart -- the_definition
 
 ## Format, lints, documentation and examples; no warning is accepted.
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --locked --manifest-path fuzz/Cargo.toml --target-dir $(TARGET)/fuzz -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --workspace
 	$(CARGO) run --locked --quiet -p krontab -- lint --deny-warnings examples
 
@@ -77,11 +90,23 @@ instructions:
 	$(CARGO) build --locked --release -p kron-bench
 	$(TARGET)/release/kron-bench instructions
 
-## krond beside other daemons, in one run of six minutes: Debian's cron and busybox
+## krond beside other daemons, in one run of ten minutes: Debian's cron and busybox
 ## crond, if they are installed; needs root, to keep them from the machine's jobs.
 bench-daemon:
 	$(CARGO) build --locked --release -p kron-bench -p krond
 	$(TARGET)/release/kron-bench daemon
+
+## The operator beside Kubernetes' own CronJob controller, on a real API server (`make
+## cluster` first): a quarter of an hour.
+bench-operator:
+	$(CARGO) build --locked --release -p kron-operator --bins --example bench
+	$(TARGET)/release/examples/bench
+
+## The operator under faults for FAULTS_FOR seconds in each of two phases: lost, late and
+## doubled requests, broken watches, kills; each period must have one Job.
+faults:
+	KRON_FAULT_SECONDS=$(FAULTS_FOR) $(CARGO) test --locked -p kron-operator --test cluster -- \
+	  --nocapture one_job_for_each_period
 
 ## The real daemon, killed KILLS times and in other trouble: nothing may run twice and
 ## everything must have a reason. First a daemon that records a start after making it
@@ -112,17 +137,27 @@ simulate:
 mutants:
 	$(CARGO) test --locked -p kron-sim --features mutants --test mutants -- --nocapture
 
-## Each fuzz target for FUZZ_SECONDS, with the longest input that makes sense.
-## libFuzzer needs unstable compiler flags, which the stable compiler accepts when
+## What has unsafe code, and what starts commands, under the address sanitizer (needs a
+## nightly toolchain).
+sanitize:
+	ASAN_OPTIONS=detect_leaks=0 RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test --locked \
+	  --target x86_64-unknown-linux-gnu --target-dir $(TARGET)/sanitize \
+	  -p kron-host -p krond --lib --test exec
+
+## Each of FUZZ_TARGETS for FUZZ_SECONDS or FUZZ_RUNS inputs, with the longest input that makes
+## sense. libFuzzer needs unstable compiler flags, which the stable compiler accepts when
 ## told to.
 fuzz: $(TOOLS)/bin/cargo-fuzz
-	@for target in duration:400 constraint:400 schedule:400 tab:4096 log:1024 \
-	    state:8192 roster:2048 control:1024; do \
-	  longest=$${target#*:}; target=$${target%:*}; words=schedule; \
+	@for target in $(FUZZ_TARGETS); do \
+	  words=schedule; longest=400; \
 	  case $$target in state | roster | control) words=json ;; esac; \
+	  case $$target in \
+	    tab) longest=4096 ;; log) longest=1024 ;; \
+	    state) longest=8192 ;; roster) longest=2048 ;; control) longest=66000 ;; \
+	  esac; \
 	  mkdir -p fuzz/corpus/$$target target; \
 	  RUSTC_BOOTSTRAP=1 $(TOOLS)/bin/cargo-fuzz fuzz run --sanitizer none $$target \
-	    fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) \
+	    fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) -runs=$(FUZZ_RUNS) \
 	    -max_len=$$longest -dict=fuzz/$$words.dict -timeout=10 -print_final_stats=1 \
 	    2> target/fuzz-$$target.log; \
 	  status=$$?; grep -E '^(Done|SUMMARY|==)' target/fuzz-$$target.log | sed "s/^/$$target: /"; \

@@ -386,7 +386,7 @@ _krond() {
             return 0
             ;;
         krond__subcmd__start)
-            opts="-h --config --state-dir --socket --log-format --log-level --history --grace --shutdown --shutdown-limit --max-running --limit-nofile --limit-nproc --metrics --pid-file --keep-going --crash-at --fail-at --clock-shift --color --help"
+            opts="-h --config --state-dir --socket --log-format --log-level --history --grace --shutdown --shutdown-limit --max-running --limit-nofile --limit-nproc --metrics --pid-file --keep-going --crash-at --fail-at --spare-age --clock-shift --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -467,6 +467,10 @@ _krond() {
                     return 0
                     ;;
                 --fail-at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --spare-age)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

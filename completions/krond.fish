@@ -61,6 +61,7 @@ complete -c krond -n "__fish_krond_using_subcommand start" -l metrics -d 'Serve 
 complete -c krond -n "__fish_krond_using_subcommand start" -l pid-file -d 'Write the daemon\'s PID to this file' -r -F
 complete -c krond -n "__fish_krond_using_subcommand start" -l crash-at -d 'For tests: end by SIGKILL at this point' -r
 complete -c krond -n "__fish_krond_using_subcommand start" -l fail-at -d 'For tests: a step that fails, such as rename:3=ENOSPC' -r
+complete -c krond -n "__fish_krond_using_subcommand start" -l spare-age -d 'For tests: how old a replaced state file must be before it is written into again' -r
 complete -c krond -n "__fish_krond_using_subcommand start" -l clock-shift -d 'For tests: the clock differs by the seconds in this file, read again at USR2' -r -F
 complete -c krond -n "__fish_krond_using_subcommand start" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'

@@ -5,7 +5,7 @@
 
 use kron_core::logfmt::{Value, pairs};
 use kron_core::{EVENT, Job, Record, UtcInstant};
-use kron_engine::line::{Level, Line};
+use kron_core::line::{Level, Line};
 use kron_fuzz::with_zones;
 use krond::log::{Form, Logger};
 use krontab::verify::record;

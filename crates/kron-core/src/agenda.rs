@@ -126,12 +126,16 @@ pub fn agenda<'j>(
     attentive_since: UtcInstant,
     now: UtcInstant,
 ) -> Agenda<'j> {
-    if job.policy().suspend && !mutant::is(Mutant::SuspendIgnored) {
+    let is_mutant = mutant::is(Mutant::SuspendIgnored) || mutant::is(Mutant::SuspendMisses);
+    if job.policy().suspend && !is_mutant {
         return Agenda { due: Vec::new(), superseded: Superseded::default(), next: None };
     }
     let mut survey = Survey::default();
     survey.look_back(job, ledger, attentive_since, now);
-    let (due, superseded) = survey.finish(job, now);
+    let (due, mut superseded) = survey.finish(job, now);
+    if mutant::is(Mutant::SuspendMisses) && job.policy().suspend {
+        superseded = Superseded::default();
+    }
     Agenda { due, superseded, next: next_due(job, ledger, now) }
 }
 

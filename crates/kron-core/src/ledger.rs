@@ -171,6 +171,29 @@ impl Ledger {
         Self::restore(through, ahead, Some(now), self.definition)
     }
 
+    /// [`without_future`](Self::without_future) by the definition in use: what it knows
+    /// of as begun stays closed, also where `handled_through` had reached beyond it. The
+    /// chosen time may lie ahead, and the period would run a second time. So do those that
+    /// are `recorded` as handled last or as running, as they do when a state is read.
+    #[must_use]
+    pub fn reset(&self, job: &Job, now: UtcInstant, recorded: &[PeriodId]) -> Self {
+        let has_begun = |period| job.window().of(period).start() <= now;
+        let mut ledger = self.without_future(now, has_begun);
+        let mut at = ledger.handled_through.map(PeriodId::nominal);
+        // These windows are all open now, so there are not many.
+        while let Some(period) = at.and_then(|at| job.next_period(at))
+            && Some(period) <= self.handled_through
+            && has_begun(period)
+        {
+            ledger.mark(period);
+            at = Some(period.nominal());
+        }
+        for period in recorded {
+            ledger.mark(*period);
+        }
+        ledger
+    }
+
     /// Closes a period for good.
     pub fn close(&mut self, job: &Job, closure: &Closure, now: UtcInstant) {
         self.mark(closure.period());

@@ -50,6 +50,7 @@ mod error;
 mod identity;
 mod job;
 mod ledger;
+pub mod line;
 pub mod logfmt;
 #[doc(hidden)]
 pub mod mutant;

@@ -54,6 +54,12 @@ mutants! {
     SupersededSilent = "superseded-silent", "Periods that are passed over are not counted.";
     TimeoutForgotten = "timeout-forgotten", "Nothing happens at a timeout.";
     StopIgnored = "stop-ignored", "A daemon that is to end goes on starting jobs.";
+    NeverInTime = "never-in-time", "Who has no deadline is woken for when it is over.";
+    PutOff = "put-off", "Who has no deadline is looked at in time, and judged when that is over.";
+    SuspendMisses = "suspend-misses", "Periods of suspended jobs are missed.";
+    ReplaceLate = "replace-late", "Under replace, a start that failed is tried again after the deadline.";
+    TimeoutUnadopted = "timeout-unadopted", "Nothing happens at the timeout of an execution of an earlier daemon.";
+    SkipEarly = "skip-early", "Under forbid, a period is skipped for one that is only being prepared.";
 }
 
 #[cfg(feature = "mutants")]

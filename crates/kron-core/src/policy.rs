@@ -5,8 +5,8 @@
 //! rule of its own. Its order is: already handled, suspended, unschedulable,
 //! wait for the chosen time, deadline, concurrency, start.
 //!
-//! Only this module can make a [`StartPermit`], and only a permit or a
-//! [`Closure`] made here can close a period in a [`Ledger`](crate::Ledger).
+//! Only this module can make a [`StartPermit`], and only a [`Closure`] made here can
+//! close a period in a [`Ledger`](crate::Ledger).
 
 use crate::decision::{Decision, Unschedulable};
 use crate::identity::PeriodId;
@@ -153,6 +153,13 @@ pub enum Ending {
 }
 
 impl Closure {
+    /// The end of a period of which an execution was found that nobody has recorded:
+    /// it was started, whatever would be judged now. Nothing is started by it.
+    #[must_use]
+    pub const fn found(period: PeriodId, chosen: Option<UtcSecond>) -> Self {
+        Self { period, chosen, ending: Ending::Executed }
+    }
+
     /// The period that ends.
     #[must_use]
     pub const fn period(&self) -> PeriodId {
@@ -295,7 +302,9 @@ pub fn judge<'j>(decision: &Decision<'j>, situation: Situation<'_>) -> Verdict<'
     if ledger.is_closed(decision) || active.contains(&decision.period()) {
         return Verdict::Handled;
     }
-    if policy.suspend && !mutant::is(Mutant::SuspendIgnored) {
+    let misses = mutant::is(Mutant::SuspendMisses)
+        && decision.chosen().is_some_and(|chosen| now >= policy.expiry(chosen));
+    if policy.suspend && !mutant::is(Mutant::SuspendIgnored) && !misses {
         return Verdict::Suspended;
     }
     if now < decision.due() {
@@ -305,13 +314,18 @@ pub fn judge<'j>(decision: &Decision<'j>, situation: Situation<'_>) -> Verdict<'
         Ok(chosen) => chosen,
         Err(why) => return close(Ending::Unschedulable(why)),
     };
-    let retried = mutant::is(Mutant::RetryForever) && obstacle.is_some();
+    let replaces = policy.concurrency == Concurrency::Replace;
+    let retried = obstacle.is_some()
+        && (mutant::is(Mutant::RetryForever) || mutant::is(Mutant::ReplaceLate) && replaces);
     let expiry = policy.expiry(chosen);
     let included = mutant::is(Mutant::DeadlineLate) && now == expiry;
     if now >= expiry && !included && !retried {
         let late = now.since(chosen.instant()).unwrap_or_default();
         let obstacle = obstacle.map(Box::from);
         return close(Ending::Missed { late, deadline: policy.deadline, obstacle });
+    }
+    if mutant::is(Mutant::PutOff) && policy.deadline.is_zero() {
+        return Verdict::WaitUntil(expiry);
     }
     let permit = StartPermit { decision: *decision, chosen };
     match policy.concurrency {

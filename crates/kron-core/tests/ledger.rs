@@ -352,6 +352,41 @@ fn restored_marks_are_put_in_order() {
     assert_eq!(kept, ["2026-03-04T00:00:00Z", "2026-03-05T00:00:00Z"]);
 }
 
+/// A reset opens what has not begun, and nothing else: one row is a schedule, until when
+/// everything was handled, the time of the reset, and the periods left open until noon.
+#[test]
+fn a_reset_opens_what_has_not_begun() {
+    for (schedule, through, now, open) in [
+        // A window that begins with its nominal time has begun if that is over.
+        ("0 * * * *", "23:00", "08:30:00", "09:00 10:00 11:00 12:00"),
+        ("0 * * * *", "23:00", "09:00:00", "10:00 11:00 12:00"),
+        ("0 * * * * @win(after,3h)", "23:00", "08:59:59", "09:00 10:00 11:00 12:00"),
+        // Around it: begun half of it before.
+        ("0 * * * * @win(around,1h)", "23:00", "08:29:59", "09:00 10:00 11:00 12:00"),
+        ("0 * * * * @win(around,1h)", "23:00", "08:30:00", "10:00 11:00 12:00"),
+        ("0 * * * * @win(around,5h)", "23:00", "08:30:00", "12:00"),
+        // What had not been handled stays open.
+        ("0 * * * * @win(around,5h)", "09:00", "08:30:00", "10:00 11:00 12:00"),
+        ("0 * * * * @win(around,5h)", "07:00", "08:30:00", "08:00 09:00 10:00 11:00 12:00"),
+    ] {
+        let job = job(schedule);
+        let at = |time: &str| format!("2026-03-02T{time}Z");
+        let through = period(&at(&format!("{through}:00")));
+        let ledger = Ledger::restore(Some(through), Vec::new(), None, None);
+        let reset = ledger.reset(&job, instant(&at(now)), &[]);
+        assert_eq!(reset.not_before(), instant(&at(now)));
+        assert_eq!(reset.idle_until(instant(&at(now))), None, "{schedule} {now}");
+        let hours = (0..=12).map(|hour| format!("{hour:02}:00"));
+        let left = hours.filter(|hour| !reset.is_marked(period(&at(&format!("{hour}:00")))));
+        assert_eq!(left.collect::<Vec<_>>().join(" "), open, "{schedule} {now}");
+        // What is on record stays closed.
+        let (ten, twelve) = (period(&at("10:00:00")), period(&at("12:00:00")));
+        let reset = ledger.reset(&job, instant(&at(now)), &[twelve]);
+        assert!(reset.is_marked(twelve), "{schedule} {now}");
+        assert_eq!(reset.is_marked(ten), !open.contains("10:00"), "{schedule} {now}");
+    }
+}
+
 /// A period due at the very instant of `NotBefore` is not closed by it, nor by
 /// closing a later one.
 #[test]

@@ -57,6 +57,15 @@ pub struct Found {
     pub quarantined: Option<Box<str>>,
 }
 
+impl Found {
+    /// Whether there was a state file that cannot be read, or is not there any more.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        let is_missed = |roster: &Rostered| roster.has_file && !roster.gone && self.kept.is_none();
+        self.quarantined.is_some() || self.roster.as_ref().is_some_and(is_missed)
+    }
+}
+
 /// What the roster says of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rostered {

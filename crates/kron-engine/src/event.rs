@@ -2,11 +2,11 @@
 
 use crate::commit::{Batch, Found};
 use crate::kept::Process;
-use crate::line::Line;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
+use kron_core::line::Line;
 use kron_core::{PeriodId, UtcInstant, UtcSecond};
 use kron_tab::Entry;
 
@@ -77,8 +77,9 @@ pub struct Enrolment {
     pub entry: Entry,
     /// What was kept of it.
     pub found: Found,
-    /// For each execution that was active: whether it still is.
-    pub alive: Vec<bool>,
+    /// For each execution that was active: how long it has run by now, by a clock that
+    /// nobody sets; nothing if it has ended.
+    pub alive: Vec<Option<Duration>>,
 }
 
 /// Why a process could not be prepared.

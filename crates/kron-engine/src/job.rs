@@ -8,7 +8,7 @@ use crate::kept::{Active, Finished, Kept, Last};
 use crate::queue::Ticket;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use kron_core::{Identity, Job, Ledger, PeriodId, UtcInstant};
+use kron_core::{Concurrency, Identity, Job, Ledger, PeriodId, UtcInstant};
 use kron_tab::Entry;
 
 /// A configured job, or one that is gone but still running.
@@ -43,6 +43,9 @@ pub(crate) struct Busy {
     /// Due periods that wait until the active runs are ended, with the time at
     /// which they were judged.
     pub replacing: Vec<(PeriodId, UtcInstant)>,
+    /// Due periods that are skipped if a run begins that is being prepared, with the
+    /// time at which they were judged.
+    pub put_off: Vec<(PeriodId, UtcInstant)>,
     /// Results for the history that are not on their way yet.
     pub finished: Vec<Finished>,
 }
@@ -56,10 +59,15 @@ impl Busy {
         self.replacing.iter().any(|(waiting, _)| *waiting == period)
     }
 
+    pub fn is_put_off(&self, period: PeriodId) -> bool {
+        self.put_off.iter().any(|(waiting, _)| *waiting == period)
+    }
+
     fn is_idle(&self) -> bool {
         self.runs.is_empty()
             && self.blocked.is_empty()
             && self.replacing.is_empty()
+            && self.put_off.is_empty()
             && self.finished.is_empty()
     }
 }
@@ -102,28 +110,41 @@ pub(crate) enum Remark {
 }
 
 impl Tracked {
+    /// Whether somebody ends its runs: with what they left behind, if so.
+    pub fn is_bounded(&self) -> bool {
+        self.entry.timeout.is_some() || self.job().policy().concurrency == Concurrency::Replace
+    }
+
     /// Tracks a configured job. Its past decides what may run; the lines tell the
-    /// roster what is new about it.
+    /// roster what is new about it. If its past is lost, nothing runs that was due before
+    /// `latest`.
     pub fn enrol(
         entry: Entry,
         found: Found,
         now: UtcInstant,
+        latest: UtcInstant,
         lines: &mut Vec<RosterLine>,
     ) -> (Self, Vec<Active>, Option<Remark>) {
+        let is_lost = found.is_lost();
         let roster = found.roster;
         let seen = roster.as_ref().and_then(|roster| roster.seen);
         let had_file = roster.as_ref().is_some_and(|roster| roster.has_file);
         let was_gone = roster.as_ref().is_some_and(|roster| roster.gone);
         let has_file = found.kept.is_some();
-        let remark = match (found.quarantined, &found.kept) {
-            (Some(place), _) => Some(Remark::Quarantined(place)),
-            (None, None) if had_file && !was_gone => Some(Remark::Vanished),
-            _ => None,
+        let remark = match found.quarantined {
+            Some(place) => Some(Remark::Quarantined(place)),
+            None => is_lost.then_some(Remark::Vanished),
         };
-        let first_sight = || Kept {
-            ledger: Ledger::first_sight(&entry.job, now),
-            last: None,
-            active: Vec::new(),
+        let first_sight = || {
+            let mut ledger = Ledger::first_sight(&entry.job, if is_lost { latest } else { now });
+            if is_lost {
+                // What may have run does not run again by another definition either.
+                let over = latest.saturating_sub(entry.job.window().trail()).floor();
+                let (through, not_before) = (entry.job.prev_period(over), ledger.not_before());
+                ledger =
+                    Ledger::restore(through, Vec::new(), Some(not_before), ledger.definition());
+            }
+            Kept { ledger, last: None, active: Vec::new() }
         };
         let kept = match (found.kept, seen) {
             // What may have run must not run again.
@@ -149,7 +170,8 @@ impl Tracked {
             ledger.bar_past(now);
         }
         ledger.adopt_definition(&entry.job, now);
-        if seen != ledger.definition().map(|definition| (ledger.not_before(), definition)) {
+        let is_news = seen != ledger.definition().map(|known| (ledger.not_before(), known));
+        if is_news || was_gone {
             lines.extend(seen_line(&entry.job, &ledger));
         }
         if has_file && !had_file {
@@ -189,6 +211,11 @@ impl Tracked {
         if let Some(busy) = &mut self.busy {
             // What was in the way may be gone.
             busy.blocked.clear();
+            let policy = entry.job.policy();
+            if policy.concurrency != Concurrency::Replace || policy.suspend {
+                // Nothing is ended for them any more: they are judged anew.
+                busy.replacing.clear();
+            }
         }
         self.entry = entry;
         changed || returned

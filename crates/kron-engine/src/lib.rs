@@ -17,7 +17,6 @@ pub mod event;
 mod job;
 mod json;
 pub mod kept;
-pub mod line;
 mod queue;
 mod report;
 pub mod roster;

@@ -6,7 +6,6 @@
 use crate::event::{Exit, Shutdown, StartFailure};
 use crate::job::{Remark, Tracked};
 use crate::kept::Process;
-use crate::line::{Level, Line};
 use crate::run::{Begun, Run, Why};
 use crate::settings::NAMED_ONE_BY_ONE;
 use alloc::borrow::Cow;
@@ -15,6 +14,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt::Display;
 use core::time::Duration;
+use kron_core::line::{Level, Line};
 use kron_core::mutant::{self, Mutant};
 use kron_core::time::duration::Pretty;
 use kron_core::{
@@ -224,11 +224,16 @@ pub(crate) fn idle_others(count: usize) -> Line {
 
 /// A new configuration is in force.
 pub(crate) fn reloaded(jobs: usize, added: usize, changed: usize, removed: usize) -> Line {
-    Line::new(Level::Info, "reloaded")
+    let (level, message) = match jobs {
+        0 => (Level::Warn, Some("nothing is configured, so nothing will run")),
+        _ => (Level::Info, None),
+    };
+    Line::new(level, "reloaded")
         .with("jobs", jobs)
         .with("added", added)
         .with("changed", changed)
         .with("removed", removed)
+        .with_some("message", message)
 }
 
 /// Marks were forgotten on request.

@@ -124,6 +124,8 @@ pub enum Standing {
     },
     /// The schedule has no such period.
     NoSuchPeriod,
+    /// The job is no longer configured, and still runs.
+    Removed,
 }
 
 /// Numbers about the whole.

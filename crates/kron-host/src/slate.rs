@@ -7,7 +7,7 @@
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::signal::SigSet;
+use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -40,7 +40,8 @@ pub(crate) fn default_signals() -> Result<(), Errno> {
             )
         };
     }
-    SigSet::empty().thread_set_mask()
+    // Not `thread_set_mask`, which takes the error number that it is given for success.
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
 }
 
 /// Closes every descriptor but 0, 1 and 2. For a process that has just begun,
@@ -51,7 +52,9 @@ pub(crate) fn default_signals() -> Result<(), Errno> {
 pub(crate) fn close_others() -> Result<(), Errno> {
     // SAFETY: touches no memory. Whoever called us opened nothing, so what is
     // closed was handed down by mistake and is nobody's.
-    let result = unsafe { libc::close_range(FIRST as libc::c_uint, libc::c_uint::MAX, 0) };
+    let result = unsafe {
+        libc::syscall(libc::SYS_close_range, FIRST as libc::c_uint, libc::c_uint::MAX, 0)
+    };
     Errno::result(result).map(drop)
 }
 

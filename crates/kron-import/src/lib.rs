@@ -37,7 +37,9 @@ mod model;
 mod names;
 mod program;
 mod systemd;
+pub mod yaml;
 
+pub use cronjob::{Timing, timing};
 pub use model::{Entry, File, Format, Host, Import, Item, Remark, Verdict};
 pub use names::Names;
 

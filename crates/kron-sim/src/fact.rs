@@ -3,9 +3,9 @@
 use crate::scenario::Definition;
 use core::fmt;
 use core::time::Duration;
+use kron_core::line::Line;
 use kron_core::{Outcome, PeriodId, UtcInstant, UtcSecond};
 use kron_engine::event::{RunId, Shutdown};
-use kron_engine::line::Line;
 use std::rc::Rc;
 
 /// When something happened.
@@ -13,6 +13,8 @@ use std::rc::Rc;
 pub struct Time {
     /// True time since the world began; it never goes back and is never set.
     pub true_time: Duration,
+    /// What of it the machine was not asleep; timeouts are measured by this.
+    pub awake: Duration,
     /// The clock on the wall.
     pub wall: UtcInstant,
 }
@@ -135,8 +137,13 @@ pub enum Fact {
         /// Whether all processes are gone too.
         reboot: bool,
     },
-    /// The daemon does not run until then, in true time.
-    Away(Duration),
+    /// The daemon does not run until then.
+    Away {
+        /// In true time.
+        until: Duration,
+        /// And when that is, at the latest, in the time the machine is not asleep.
+        awake: Duration,
+    },
     /// Something outside the daemon, for whoever reads the trace.
     Outside(String),
 }
@@ -211,7 +218,7 @@ impl fmt::Display for Fact {
             Self::Gone { stopped: true, .. } => f.write_str("daemon    has ended"),
             Self::Gone { reboot: true, .. } => f.write_str("machine   loses power"),
             Self::Gone { .. } => f.write_str("daemon    dies"),
-            Self::Away(_) => f.write_str("daemon    is away"),
+            Self::Away { .. } => f.write_str("daemon    is away"),
             Self::Outside(what) => write!(f, "outside   {what}"),
         }
     }

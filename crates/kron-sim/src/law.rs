@@ -34,7 +34,7 @@ laws! {
     Closed = "closed", "A period that has its outcome, or was passed over, never opens again.";
     NotEarly = "not-early", "Nothing starts, is missed or is given up before it is due.";
     NotLate = "not-late", "Nothing starts after its deadline.";
-    Missed = "missed", "A period is missed only when its deadline has passed.";
+    Missed = "missed", "A period is missed only when its deadline has passed, and nobody who could have started it looked in time.";
     Decision = "decision", "What is logged of a decision is what a fresh computation gives, and is logged before anything is started.";
     InForce = "in-force", "Nothing starts from a configuration that is invalid, superseded or gone.";
     Suspended = "suspended", "While a job is suspended nothing of it starts and no period is handled.";

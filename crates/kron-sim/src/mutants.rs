@@ -41,6 +41,12 @@ pub const TABLE: &[Row] = &[
     row(Mutant::SupersededSilent, 50, &[Law::CatchUp]),
     row(Mutant::TimeoutForgotten, 20, &[Law::Timeout]),
     row(Mutant::StopIgnored, 100, &[Law::Ending]),
+    row(Mutant::NeverInTime, 20, &[Law::Missed]),
+    row(Mutant::PutOff, 20, &[Law::Missed]),
+    row(Mutant::SuspendMisses, 50, &[Law::Suspended]),
+    row(Mutant::ReplaceLate, 50, &[Law::NotLate]),
+    row(Mutant::TimeoutUnadopted, 50, &[Law::Timeout]),
+    row(Mutant::SkipEarly, 100, &[Law::Forbid]),
 ];
 
 /// Makes the mistake in one world after the other until a law is broken. Returns

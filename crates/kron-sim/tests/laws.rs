@@ -4,9 +4,9 @@
 //! share, must pass: otherwise the bad ones would prove nothing.
 
 use core::time::Duration;
+use kron_core::line::{Level, Line};
 use kron_core::{Job, Outcome, PeriodId, Record, UtcInstant, UtcSecond, Zones};
 use kron_engine::event::{RunId, Shutdown};
-use kron_engine::line::{Level, Line};
 use kron_engine::settings::Settings;
 use kron_sim::check::Checker;
 use kron_sim::fact::{Fact, OnDisk, Recorded, Time};
@@ -51,7 +51,8 @@ impl History {
         let begin: UtcInstant = BEGIN.parse().unwrap();
         let seconds = begin.unix_seconds() + self.seconds as i64 + self.shift;
         let wall = UtcSecond::new(seconds).unwrap().instant();
-        Time { true_time: Duration::from_secs(self.seconds), wall }
+        let true_time = Duration::from_secs(self.seconds);
+        Time { true_time, awake: true_time, wall }
     }
 
     fn note(&mut self, fact: Fact) {
@@ -61,8 +62,14 @@ impl History {
         }
     }
 
+    /// Something is heard by a daemon that had asked to be woken at the last minute.
     fn hear(&mut self, what: &'static str) {
-        self.note(Fact::Heard { what, planned: None, idle: false });
+        let wall = self.time().wall.unix_seconds();
+        self.hear_planned(what, UtcSecond::new(wall - wall % 60).unwrap().instant());
+    }
+
+    fn hear_planned(&mut self, what: &'static str, planned: UtcInstant) {
+        self.note(Fact::Heard { what, planned: Some(planned), idle: false });
     }
 
     fn at(&mut self, seconds: u64) {
@@ -76,6 +83,21 @@ impl History {
         let identity = self.identity();
         self.note(Fact::LookedUp { identity, found, survived: false, alive: Vec::new() });
         self.configure();
+    }
+
+    /// The job is another from here on.
+    fn edit(&mut self, change: impl FnOnce(&mut Definition)) {
+        change(Rc::make_mut(&mut self.job));
+        self.hear("reload");
+        self.configure();
+    }
+
+    /// It is missed, and that is recorded and told.
+    fn miss(&mut self, minute: u32) {
+        self.hear("tick");
+        self.decide(minute);
+        self.commit(minute, Outcome::Missed);
+        self.outcome(minute, Outcome::Missed);
     }
 
     fn configure(&mut self) {
@@ -168,6 +190,7 @@ fn check(expected: Option<Law>, policy: &str, tell: impl FnOnce(&mut History)) {
     assert_eq!(history.finish(), expected);
 }
 
+const REPLACE: &str = "concurrency=replace,deadline=0s";
 const FORBID: &str = "concurrency=forbid,deadline=0s";
 const ALLOW: &str = "concurrency=allow,deadline=10m";
 
@@ -242,6 +265,63 @@ fn missed_too_soon() {
     });
 }
 
+/// CORE-42: looked at in time, and put off.
+#[test]
+fn missed_though_in_time() {
+    check(Some(Law::Missed), FORBID, |h| {
+        h.at(30);
+        h.hear("tick");
+        h.at(32);
+        h.miss(0);
+    });
+    // A try that failed is in its way.
+    check(None, FORBID, |h| {
+        h.at(30);
+        h.hear("tick");
+        h.decide(0);
+        h.prepare(1, 0);
+        h.note(Fact::NotMade { run: RunId(1) });
+        h.hear("unprepared");
+        h.at(31);
+        h.miss(0);
+    });
+    // Nobody looked: whoever asked to be woken is not to blame.
+    check(None, FORBID, |h| {
+        h.at(32);
+        h.miss(0);
+    });
+    check(Some(Law::Missed), FORBID, |h| {
+        h.at(32);
+        let late = h.time().wall;
+        h.hear_planned("tick", late);
+        h.decide(0);
+        h.commit(0, Outcome::Missed);
+    });
+}
+
+/// The deadline in force counts, not one before it.
+#[test]
+fn missed_by_an_old_deadline() {
+    check(Some(Law::Missed), FORBID, |h| {
+        h.at(10);
+        h.edit(|job| job.policy = ALLOW.into());
+        h.at(40);
+        h.miss(0);
+    });
+    // What was judged before the edit may be on its way when it comes.
+    check(None, FORBID, |h| {
+        h.at(32);
+        h.hear("tick");
+        h.decide(0);
+        let (identity, period) = (h.identity(), period(0));
+        h.note(Fact::Commit(vec![Recorded { identity, period, outcome: Outcome::Missed }]));
+        h.edit(|job| job.policy = ALLOW.into());
+        h.note(Fact::Committed);
+        h.hear("committed");
+        h.outcome(0, Outcome::Missed);
+    });
+}
+
 #[test]
 fn decision_missing_and_wrong() {
     check(Some(Law::Decision), FORBID, |h| {
@@ -280,13 +360,19 @@ fn in_force() {
 fn suspended() {
     check(Some(Law::Suspended), FORBID, |h| {
         h.decide(0);
-        h.job = Rc::new(Definition { suspend: true, ..(*h.job).clone() });
         h.at(10);
-        h.hear("reload");
-        h.configure();
+        h.edit(|job| job.suspend = true);
         h.at(30);
         h.hear("tick");
         h.prepare(1, 0);
+    });
+    // Nor is anything recorded, however it came to be suspended.
+    check(Some(Law::Suspended), FORBID, |h| {
+        h.at(10);
+        h.edit(|job| job.suspend = true);
+        h.at(40);
+        h.hear("tick");
+        h.commit(0, Outcome::Missed);
     });
 }
 
@@ -297,9 +383,7 @@ fn not_before() {
         h.hear("tick");
         h.decide(0);
         h.at(50);
-        h.job = Rc::new(Definition { timing: "* 10 * * *".into(), ..(*h.job).clone() });
-        h.hear("reload");
-        h.configure();
+        h.edit(|job| job.timing = "* 10 * * *".into());
         h.decide(0);
         h.prepare(1, 0);
     });
@@ -399,10 +483,8 @@ fn adopted() {
 #[test]
 fn forbid() {
     check(Some(Law::Forbid), FORBID, |h| {
-        h.job = Rc::new(Definition { timeout: None, ..(*h.job).clone() });
         h.at(5);
-        h.hear("reload");
-        h.configure();
+        h.edit(|job| job.timeout = None);
         h.at(30);
         h.run(1, 0);
         h.at(90);
@@ -415,21 +497,103 @@ fn forbid() {
         h.commit(1, Outcome::Skipped);
         h.outcome(1, Outcome::Skipped);
     });
+    // By a policy that is not in force any more.
+    check(Some(Law::Forbid), FORBID, |h| {
+        h.at(10);
+        h.edit(|job| (job.policy, job.timeout) = (ALLOW.into(), None));
+        h.at(30);
+        h.run(1, 0);
+        h.at(90);
+        h.hear("tick");
+        h.decide(1);
+        h.commit(1, Outcome::Skipped);
+    });
 }
 
 /// CORE-46.
 #[test]
 fn replace() {
-    check(Some(Law::Replace), "concurrency=replace,deadline=0s", |h| {
-        h.job = Rc::new(Definition { timeout: None, ..(*h.job).clone() });
+    check(Some(Law::Replace), REPLACE, |h| {
         h.at(5);
-        h.hear("reload");
-        h.configure();
+        h.edit(|job| job.timeout = None);
         h.at(30);
         h.run(1, 0);
         h.at(90);
         h.run(2, 1);
     });
+}
+
+/// Who replaces is not late by waiting for what it replaces, and by nothing else.
+#[test]
+fn replace_late() {
+    let active = |h: &mut History| {
+        h.at(30);
+        h.run(1, 0);
+        h.at(90);
+        h.hear("tick");
+        h.decide(1);
+        h.note(Fact::Signalled { run: RunId(1), kill: false });
+    };
+    let replace = |expected, tell: &dyn Fn(&mut History)| {
+        check(expected, REPLACE, |h| {
+            h.at(5);
+            h.edit(|job| job.timeout = None);
+            tell(h);
+        });
+    };
+    replace(None, &|h| {
+        active(h);
+        h.at(95);
+        h.end(1);
+        h.prepare(2, 1);
+    });
+    replace(Some(Law::NotLate), &|h| {
+        active(h);
+        h.at(95);
+        h.end(1);
+        h.at(99);
+        h.hear("committed");
+        h.prepare(2, 1);
+    });
+    replace(Some(Law::NotLate), &|h| {
+        h.at(30);
+        h.hear("tick");
+        h.decide(0);
+        h.at(32);
+        h.hear("tick");
+        h.prepare(1, 0);
+    });
+}
+
+/// Who finds others being prepared is not late by waiting for its turn.
+#[test]
+fn queued_late() {
+    let queue = |expected, seconds| {
+        let settings = Settings { preparing: 1, ..Settings::default() };
+        let mut h = History::of(FORBID, settings);
+        let ours = Rc::clone(&h.job);
+        let other = Definition { name: "b".into(), policy: ALLOW.into(), ..(*ours).clone() };
+        let other = Rc::new(other);
+        h.start(OnDisk::Nothing);
+        h.hear("reload");
+        h.note(Fact::Configured(vec![Rc::clone(&ours), Rc::clone(&other)]));
+        h.at(30);
+        h.hear("tick");
+        h.decide(0);
+        h.job = other;
+        h.decide(0);
+        h.prepare(1, 0);
+        h.at(31);
+        h.note(Fact::AtGate { run: RunId(1) });
+        h.hear("prepared");
+        h.job = ours;
+        h.at(seconds);
+        h.hear("tick");
+        h.prepare(2, 0);
+        assert_eq!(h.broken, expected);
+    };
+    queue(None, 31);
+    queue(Some(Law::NotLate), 35);
 }
 
 /// STA-19, ERR-18.
@@ -480,6 +644,55 @@ fn timeout() {
         h.at(50);
         h.note(Fact::Signalled { run: RunId(1), kill: false });
         h.note(Fact::Signalled { run: RunId(1), kill: true });
+    });
+    // Replaced by a policy that is not in force any more.
+    check(Some(Law::Timeout), REPLACE, |h| {
+        h.at(10);
+        h.edit(|job| job.policy = ALLOW.into());
+        h.at(30);
+        h.run(1, 0);
+        h.at(31);
+        h.note(Fact::Signalled { run: RunId(1), kill: false });
+    });
+}
+
+/// STA-26: an execution that is adopted has its timeout, too.
+#[test]
+fn timeout_of_the_adopted() {
+    let adopt = |h: &mut History| {
+        h.at(30);
+        h.run(1, 0);
+        h.note(Fact::Gone { stopped: false, reboot: false });
+        h.at(32);
+        h.note(Fact::Started);
+        h.hear("reload");
+        let (identity, found) = (h.identity(), OnDisk::Something);
+        h.note(Fact::LookedUp { identity, found, survived: false, alive: vec![1] });
+        h.configure();
+        h.note(Fact::Adopted { run: RunId(1), process: 1 });
+    };
+    let check = |expected, tell: &dyn Fn(&mut History)| {
+        check(expected, FORBID, |h| {
+            adopt(h);
+            tell(h);
+        });
+    };
+    check(None, &|h| {
+        h.at(50);
+        h.note(Fact::Signalled { run: RunId(1), kill: false });
+        h.end(1);
+    });
+    check(Some(Law::Timeout), &|h| {
+        h.at(54);
+        h.end(1);
+    });
+    check(Some(Law::Timeout), &|h| {
+        h.at(40);
+        h.note(Fact::Signalled { run: RunId(1), kill: false });
+    });
+    check(Some(Law::Timeout), &|h| {
+        h.at(54);
+        h.note(Fact::Signalled { run: RunId(1), kill: false });
     });
 }
 

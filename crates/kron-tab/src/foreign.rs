@@ -67,18 +67,22 @@ impl Watch {
         if is_cron_field(first.slice(text)) {
             return None;
         }
+        let (user, command) = match user_of(command) {
+            Some((user, command)) => (format!("user={user} "), command),
+            None => (String::new(), command),
+        };
         let name = name_of(command);
         let quoted_command = command.replace('\\', "\\\\").replace('"', "\\\"");
         Some(
             Problem::new(
                 "crontab-line",
                 span,
-                format!("{} is no part of a schedule", quoted(command)),
+                format!("{} is no part of a schedule", quoted(span.slice(text))),
             )
-            .found(command)
+            .found(span.slice(text))
             .expect("fields: a name and a command")
             .hint(format!(
-                "write `name={name} command=\"{quoted_command}\"`, with `shell=true` if a \
+                "write `{user}name={name} command=\"{quoted_command}\"`, with `shell=true` if a \
                      shell is needed; `krontab import` converts whole crontabs"
             )),
         )
@@ -106,6 +110,13 @@ fn is_cron_field(word: &str) -> bool {
     word.bytes().all(|b| b.is_ascii_digit() || b"*/,-?#LW".contains(&b))
         || (word.len() == 3 && word.bytes().all(|b| b.is_ascii_uppercase()))
         || word.contains('(')
+}
+
+/// The user of a line of a system crontab, and the rest of it. A word before a path may as well
+/// be a program that starts another.
+fn user_of(command: &str) -> Option<(&str, &str)> {
+    let (user, rest) = command.split_once([' ', '\t'])?;
+    (user == "root").then_some((user, rest.trim_start()))
 }
 
 /// A name made from the program of a command.

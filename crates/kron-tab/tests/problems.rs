@@ -170,7 +170,7 @@ fn lines_of_a_crontab() {
         ),
         (
             "17 * * * * root cd / && run-parts",
-            format!("1:12-34 crontab-line: `root cd / && run-parts` is no part of a schedule | write `name=root command=\"root cd / && run-parts\"`, {import}"),
+            format!("1:12-34 crontab-line: `root cd / && run-parts` is no part of a schedule | write `user=root name=cd command=\"cd / && run-parts\"`, {import}"),
         ),
         (
             "@daily /usr/bin/x",

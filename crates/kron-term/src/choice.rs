@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use clap::builder::styling::{AnsiColor, Styles};
+use kron_core::line::Level;
 use std::sync::LazyLock;
 
 /// Version, with the release of the time zone database that decides.
@@ -37,4 +38,29 @@ pub enum Format {
     Text,
     /// For programs; stable
     Json,
+}
+
+/// Which lines are written, as chosen on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogLevel {
+    /// Everything
+    Debug,
+    /// What happens
+    #[default]
+    Info,
+    /// What somebody should look at
+    Warn,
+    /// What went wrong
+    Error,
+}
+
+impl From<LogLevel> for Level {
+    fn from(level: LogLevel) -> Self {
+        match level {
+            LogLevel::Debug => Self::Debug,
+            LogLevel::Info => Self::Info,
+            LogLevel::Warn => Self::Warn,
+            LogLevel::Error => Self::Error,
+        }
+    }
 }

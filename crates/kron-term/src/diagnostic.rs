@@ -40,6 +40,8 @@ pub struct Finding {
     pub severity: Severity,
     /// What it is, and where.
     pub problem: Problem,
+    /// The path of the field, where fields have one; for programs.
+    pub path: Option<Box<str>>,
     /// The periods it speaks of, if any; for programs.
     pub periods: Vec<PeriodId>,
 }
@@ -48,13 +50,13 @@ impl Finding {
     /// The file cannot be used because of this.
     #[must_use]
     pub const fn error(problem: Problem) -> Self {
-        Self { severity: Severity::Error, problem, periods: Vec::new() }
+        Self { severity: Severity::Error, problem, path: None, periods: Vec::new() }
     }
 
     /// This is perhaps not what was meant.
     #[must_use]
     pub const fn warning(problem: Problem) -> Self {
-        Self { severity: Severity::Warning, problem, periods: Vec::new() }
+        Self { severity: Severity::Warning, problem, path: None, periods: Vec::new() }
     }
 }
 
@@ -144,7 +146,7 @@ impl<'t> Page<'t> {
             "found": found,
             "expected": expected,
             "hint": hint,
-            "field": field.map(Key::as_str),
+            "field": finding.path.as_deref().or(field.map(Key::as_str)),
         });
         if let Some(note) = note {
             let at = self.lines.position(note.span.start);

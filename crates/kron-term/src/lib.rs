@@ -1,5 +1,5 @@
-//! What a person sees on a terminal, shared by `krontab` and `krond`, so that
-//! both speak with one voice.
+//! What a person sees on a terminal, shared by `krontab`, `krond` and `kronctl`, so
+//! that all speak with one voice.
 //!
 //! | module | is |
 //! |---|---|
@@ -7,6 +7,7 @@
 //! | [`choice`] | what a person may choose about output |
 //! | [`table`] | columns |
 //! | [`moment`] | times, as people write and read them |
+//! | [`period`] | what is told of a period: how its second was chosen, and what becomes of it |
 //! | [`failure`] | how a command fails: exit codes and words |
 //! | [`diagnostic`] | what is wrong in a file, with its line and a caret |
 //! | [`sources`] | the files that paths stand for, and how they are called in messages |
@@ -23,6 +24,7 @@ pub mod diagnostic;
 pub mod failure;
 pub mod load;
 pub mod moment;
+pub mod period;
 pub mod sources;
 pub mod table;
 pub mod terminal;

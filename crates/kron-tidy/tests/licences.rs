@@ -6,7 +6,7 @@
 use kron_tidy::{cargo, root};
 use serde_json::Value;
 
-const ACCEPTED: [&str; 9] = [
+const ACCEPTED: [&str; 10] = [
     "MIT",
     "Apache-2.0",
     "BSD-2-Clause",
@@ -16,6 +16,8 @@ const ACCEPTED: [&str; 9] = [
     "Unlicense",
     "Zlib",
     "CC0-1.0",
+    // For data: the list of root certificates.
+    "CDLA-Permissive-2.0",
 ];
 
 /// Packages that state their licence in a file only; read by a person.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Parts that exist, as prefixes of ids with the last number finished.
-const FINISHED: [(&str, u32); 9] = [
+const FINISHED: [(&str, u32); 10] = [
     ("CORE", 51),
     ("SYN", 45),
     ("LIF", 19),
@@ -16,6 +16,7 @@ const FINISHED: [(&str, u32); 9] = [
     ("ERR", 32),
     ("OBS", 8),
     ("PERF", 5),
+    ("OPR", 10),
 ];
 
 const GROUPS: [&str; 10] = ["CORE", "SYN", "LIF", "SCH", "EXE", "STA", "ERR", "OBS", "OPR", "PERF"];

@@ -76,9 +76,10 @@ fn every_file_that_is_named_exists() {
 #[test]
 fn every_fuzz_target_is_run() {
     let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
+    let run = makefile.lines().find_map(|line| line.strip_prefix("FUZZ_TARGETS ?= ")).unwrap();
     for path in files(&root().join("fuzz/fuzz_targets")).unwrap() {
         let name = path.file_stem().unwrap().to_str().unwrap();
-        assert!(makefile.contains(&format!(" {name}:")), "`make fuzz` leaves out {name}");
+        assert!(run.split(' ').any(|one| one == name), "`make fuzz` leaves out {name}");
         assert!(root().join("fuzz/seeds").join(name).is_dir(), "no seeds for {name}");
     }
 }

@@ -46,6 +46,10 @@ impl Daemon {
         command.arg("--clock-shift").arg(place.file("shift"));
         command.args(["--grace", "200ms", "--shutdown-limit", "300ms"]);
         command.args(["--shutdown", options.shutdown]);
+        if options.number.is_multiple_of(2) {
+            // No life is so long that it would happen by itself.
+            command.args(["--spare-age", "0s"]);
+        }
         if let Some(point) = &options.crash_at {
             command.args(["--crash-at", point]);
         }

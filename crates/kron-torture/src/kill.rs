@@ -92,8 +92,10 @@ impl Kill {
             Some(path) => path.canonicalize()?,
             None => std::env::current_exe()?.with_file_name("krond"),
         };
-        if !krond.is_file() {
-            return Err(io::Error::other(format!("{}: build krond first", krond.display())));
+        for program in [&krond, &krond.with_file_name("krontab")] {
+            if !program.is_file() {
+                return Err(io::Error::other(format!("{}: build it first", program.display())));
+            }
         }
         let base = match &self.directory {
             Some(directory) => tempfile::Builder::new().prefix("torture.").tempdir_in(directory)?,
@@ -120,7 +122,7 @@ impl Kill {
         let seconds = begun.elapsed().as_secs_f64();
         print!("{}", tally.table());
         let rate = tally.kills() as f64 / seconds;
-        println!("{:<52} {seconds:>9.0}\n{:<52} {rate:>9.1}", "seconds", "kills a second");
+        println!("{:<57} {seconds:>9.0}\n{:<57} {rate:>9.1}", "seconds", "kills a second");
         if !self.forget && (!kept.is_empty() || broken) {
             for path in &kept {
                 println!("kept: {}", path.display());

@@ -9,6 +9,7 @@
 
 mod check;
 mod daemon;
+mod ending;
 mod evidence;
 mod jobs;
 mod kill;
@@ -21,6 +22,7 @@ mod soak;
 mod story;
 mod tally;
 mod time;
+mod verify;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -6,7 +6,8 @@ use crate::time::{MILLI, MINUTE, Nanos, SECOND};
 /// Points of the loop at which a daemon can be told to die.
 pub const POINTS: [&str; 6] = ["spawned", "ready", "committed", "released", "started", "exited"];
 /// Steps of the store at which it can.
-pub const STEPS: [&str; 6] = ["create", "write", "sync", "close", "rename", "sync-directory"];
+pub const STEPS: [&str; 8] =
+    ["reuse", "create", "write", "sync", "close", "keep", "rename", "sync-directory"];
 
 /// What becomes of the clock before a daemon is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! One round: a fresh directory, many lives of a daemon in it, all of them cut
 //! short, one last life that may settle everything, and then the check.
 
-use crate::check::{Finding, Law, check};
+use crate::check::{Finding, Law, PROMPT, check};
 use crate::daemon::{Daemon, Options, PATIENCE, code};
+use crate::ending::{Expected, KILLED};
 use crate::evidence::Evidence;
 use crate::jobs::{Definition, Jobs, Kind, Marks, Planned};
 use crate::place::Place;
@@ -11,12 +12,12 @@ use crate::random::Random;
 use crate::story::{Damage, Life, Span, Story, Version};
 use crate::tally::Tally;
 use crate::time::{MICRO, MILLI, MINUTE, Nanos, SECOND, nanos, now, sleep};
+use crate::verify::verify;
 use kron_core::{UtcSecond, Zones};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 /// What a round needs to know.
@@ -46,16 +47,6 @@ pub struct Round<'a> {
     shift: Nanos,
     /// How long a daemon takes to be ready, about.
     startup: Nanos,
-}
-
-/// How a life may end besides by our own hand.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Expected {
-    Kill,
-    Clean,
-    /// Asked to end, perhaps before it could hear.
-    Asked,
-    Trouble,
 }
 
 impl<'a> Round<'a> {
@@ -92,8 +83,13 @@ impl<'a> Round<'a> {
 
     /// Lives until so many kills, and checks.
     pub fn run(mut self, kills: u64, is_over: impl Fn() -> bool) -> io::Result<Outcome> {
+        // Late, when it is known how busy the machine is.
+        let mut watched = Some(self.random.between(kills as i64 / 2, kills.max(1) as i64) as u64);
         while self.tally.kills() < kills && self.findings.is_empty() && !is_over() {
-            self.live()?;
+            match watched.take_if(|at| *at <= self.tally.kills()) {
+                Some(_) => self.watch()?,
+                None => self.live()?,
+            }
         }
         self.settle()?;
         let record = fs::read_to_string(self.place.file("record")).unwrap_or_default();
@@ -102,7 +98,9 @@ impl<'a> Round<'a> {
         tally.add(&self.tally);
         tally.violations += self.findings.len() as u64;
         self.findings.extend(findings);
-        if let Some(text) = self.verify_log()? {
+        let krontab = self.setup.krond.with_file_name("krontab");
+        let logs = logs(&self.place.file("logs"))?;
+        if let Some(text) = verify(&krontab, &logs, &self.place.file("decisions"))? {
             tally.violations += 1;
             self.note(Law::Unverified, text);
         }
@@ -339,6 +337,29 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
+    /// A life that nothing happens to, for so long that all that comes due in it must have
+    /// been handled; then it is killed like the others.
+    fn watch(&mut self) -> io::Result<()> {
+        self.catch_up()?;
+        let mut daemon = self.start(None, "detach")?;
+        if !daemon.wait_ready(now() + PATIENCE)? {
+            self.note(Law::Ended, "a daemon left alone was never ready".into());
+        }
+        self.ready(&daemon);
+        sleep(8 * SECOND + PROMPT + self.story.slack().min(MINUTE));
+        self.tally.random += 1;
+        self.bury(daemon, Expected::Kill)
+    }
+
+    /// The clock shows what it showed once, and no less.
+    fn catch_up(&mut self) -> io::Result<()> {
+        if self.is_behind() {
+            let furthest = self.story.furthest(now());
+            self.set_shift(furthest + 20 * MILLI - now())?;
+        }
+        Ok(())
+    }
+
     /// The configuration is in force, if it was written before the daemon began.
     fn ready(&mut self, daemon: &Daemon) {
         let Some(ready) = daemon.ready else { return };
@@ -463,16 +484,10 @@ impl<'a> Round<'a> {
         let code = code(daemon.end()?);
         let until = now();
         self.ready(&daemon);
-        let killed = code == 137;
+        let killed = code == KILLED;
         self.story.lives.push(Life { ready: daemon.ready, until });
         let log = String::from_utf8_lossy(&fs::read(&daemon.log)?).into_owned();
-        let is_fine = match expected {
-            Expected::Kill => killed,
-            Expected::Clean => code == 0,
-            Expected::Asked => code == 0 || (daemon.ready.is_none() && code == 143),
-            Expected::Trouble => killed || code == 3 || code == 4,
-        };
-        if !is_fine {
+        if !expected.allows(code, daemon.ready.is_some()) {
             let last: Vec<&str> = log.lines().rev().take(5).collect();
             let which = daemon.log.display();
             let text = format!("code {code}, by itself: {ended_itself}, {which}: {last:#?}");
@@ -518,10 +533,7 @@ impl<'a> Round<'a> {
 
     /// The last life: everything that is due is judged, and it ends as it should.
     fn settle(&mut self) -> io::Result<()> {
-        if self.is_behind() {
-            let furthest = self.story.furthest(now());
-            self.set_shift(furthest + 20 * MILLI - now())?;
-        }
+        self.catch_up()?;
         let mut daemon = self.start(None, "terminate")?;
         if !daemon.wait_ready(now() + PATIENCE)? {
             self.note(Law::Ended, "the last daemon was never ready".into());
@@ -535,26 +547,6 @@ impl<'a> Round<'a> {
         // What was released may still be on its way to its line.
         sleep(300 * MILLI);
         Ok(())
-    }
-
-    /// Has every decision in the logs made again.
-    fn verify_log(&self) -> io::Result<Option<String>> {
-        let krontab = self.setup.krond.with_file_name("krontab");
-        if !krontab.is_file() {
-            return Ok(None);
-        }
-        let mut decisions = String::new();
-        for log in logs(&self.place.file("logs"))? {
-            let text = fs::read(log)?;
-            let text = String::from_utf8_lossy(&text);
-            let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-            decisions.extend(whole.filter(|line| line.contains("event=decision")));
-        }
-        let path = self.place.file("decisions");
-        fs::write(&path, decisions)?;
-        let output = Command::new(krontab).arg("verify").arg(path).output()?;
-        let said = || String::from_utf8_lossy(&output.stdout).chars().take(2_000).collect();
-        Ok((!output.status.success()).then(said))
     }
 
     /// The findings, each with what the logs say of its period.

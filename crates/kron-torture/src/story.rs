@@ -93,6 +93,12 @@ impl Story {
         (least, all.iter().max().copied().unwrap_or_default())
     }
 
+    /// What the daemon's clock is ahead by at a time.
+    fn shift_at(&self, at: Nanos) -> Nanos {
+        let next = self.shifts.partition_point(|(from, _)| *from <= at);
+        self.shifts.get(next.saturating_sub(1)).map_or(0, |(_, shift)| *shift)
+    }
+
     /// The earliest that the daemon's clock can have shown shortly before.
     pub fn earliest(&self, at: Nanos) -> Nanos {
         at + self.shift_range(at - self.lag(), at).0
@@ -206,8 +212,32 @@ impl Story {
             && !self.shifts.iter().any(|(at, _)| overlaps(*at, *at + 200 * MILLI))
     }
 
-    /// Whether the job's state or the roster was ever damaged.
-    pub fn was_damaged(&self, name: &str) -> bool {
-        self.damages.iter().any(|damage| damage.name.as_ref().is_none_or(|of| of == name))
+    /// For how long the daemons of some lives were there, ready and at work, while a time
+    /// had come by their clocks and `until` had not; of each life that had a fair chance
+    /// to do something about it.
+    pub fn attention(
+        &self,
+        time: Nanos,
+        from: Nanos,
+        until: Nanos,
+    ) -> impl Iterator<Item = (&Life, Span)> {
+        // What takes longer than two starts is not done in less.
+        let fair = 2 * self.slowest_start;
+        self.lives.iter().filter_map(move |life| {
+            let begun = life.ready?.max(from);
+            let shift = self.shift_at(begun);
+            let span = Span { from: begun.max(time - shift), until: life.until.min(until) };
+            let is_set = |at: Nanos| life.ready < Some(at) && at <= span.until;
+            let is_fair = span.until - span.from > fair
+                && !self.shifts.iter().any(|(at, _)| is_set(*at))
+                && self.stopped(begun, span.until) == 0;
+            is_fair.then_some((life, span))
+        })
+    }
+
+    /// When a job lost its state, up to a time.
+    pub fn damaged<'a>(&'a self, name: &'a str, until: Nanos) -> impl Iterator<Item = Nanos> {
+        let of = move |damage: &&Damage| damage.name.as_deref() == Some(name);
+        self.damages.iter().filter(of).map(|damage| damage.at).filter(move |at| *at <= until)
     }
 }

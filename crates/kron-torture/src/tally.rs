@@ -46,6 +46,8 @@ tally! {
     superseded = "  superseded",
     barred = "  barred by an edit, a removal or lost state",
     suspended = "  suspended",
+    awake = "of all due, with a daemon there from before to long after",
+    attended = "of all due, with daemons there for long enough together",
     duplicates = "duplicates",
     unexplained = "unexplained",
     violations = "other violations",
@@ -61,9 +63,9 @@ impl Tally {
     }
 
     pub fn table(&self) -> String {
-        let mut text = format!("{:<52} {:>9}\n", "kills", self.kills());
+        let mut text = format!("{:<57} {:>9}\n", "kills", self.kills());
         for (says, count) in self.rows() {
-            text += &format!("{says:<52} {count:>9}\n");
+            text += &format!("{says:<57} {count:>9}\n");
         }
         text
     }

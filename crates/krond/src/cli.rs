@@ -3,11 +3,11 @@
 // Doc comments here become the text of `--help`.
 #![allow(missing_docs)]
 
-use crate::log::{LogFormat, LogLevel};
+use crate::log::LogFormat;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use kron_core::time::duration;
 use kron_engine::event::Shutdown;
-use kron_term::choice::{Colour, Format, STYLES, VERSION};
+use kron_term::choice::{Colour, Format, LogLevel, STYLES, VERSION};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -142,6 +142,10 @@ pub struct Start {
     #[arg(long, hide = true, value_name = "STEP", value_parser = crate::crash::failure)]
     pub fail_at: Option<crate::crash::Failure>,
 
+    /// For tests: how old a replaced state file must be before it is written into again
+    #[arg(long, hide = true, value_name = "DURATION", value_parser = length)]
+    pub spare_age: Option<Duration>,
+
     /// For tests: the clock differs by the seconds in this file, read again at USR2
     #[arg(long, hide = true, value_name = "PATH")]
     pub clock_shift: Option<PathBuf>,
@@ -268,7 +272,8 @@ pub enum StateCommand {
     ///
     /// The way out when a clock that was wrong once left marks in the future.
     /// Nothing due before now runs, but what ran under the wrong clock may run
-    /// again when its time comes. Works with and without a running daemon.
+    /// again when its time comes. Works with and without a running daemon; without
+    /// one, the job is named by its identity.
     Reset(AskJob),
 }
 

@@ -113,8 +113,13 @@ impl Fault for InStore {
             Step::Sync => "sync",
             Step::Close => "close",
             Step::Rename => "rename",
+            Step::Keep => "keep",
+            Step::Reuse => "reuse",
             Step::SyncDirectory => "sync-directory",
-            Step::Directory | Step::Open | Step::Read | Step::Remove => return Ok(()),
+            Step::Directory => "directory",
+            Step::Open => "open",
+            Step::Read => "read",
+            Step::Remove => "remove",
         };
         point(name);
         self::step(name)

@@ -2,7 +2,7 @@
 //! Error Logging Contract), with identity where there is one.
 
 use crate::store::{CommitError, Problem, Reason, StoreError, Warning};
-use kron_engine::line::{Level, Line};
+use kron_core::line::{Level, Line};
 use kron_term::load::Report;
 use std::io;
 

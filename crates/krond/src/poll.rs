@@ -35,6 +35,10 @@ pub enum Source {
     Process(RunId),
     /// Another process of its group.
     Member(RunId),
+    /// What was found of process groups.
+    Search,
+    /// What state files say.
+    Shelf,
     /// A process that only has to be reaped.
     Remains(u32),
     /// The log, which was not read for a while.
@@ -58,6 +62,8 @@ impl Source {
             Self::Member(run) => (11, run.0),
             Self::Remains(id) => (12, id.into()),
             Self::Log => (13, 0),
+            Self::Search => (14, 0),
+            Self::Shelf => (15, 0),
         };
         kind << 56 | number
     }
@@ -79,6 +85,8 @@ impl Source {
             11 => Self::Member(RunId(number)),
             12 => Self::Remains(number as u32),
             13 => Self::Log,
+            14 => Self::Search,
+            15 => Self::Shelf,
             _ => return None,
         })
     }

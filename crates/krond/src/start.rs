@@ -15,10 +15,10 @@ use crate::signals::Signals;
 use crate::store::{self, Store};
 use crate::{crash, failure_line, place};
 use kron_core::Zones;
+use kron_core::line::{Level, Line};
 use kron_engine::Engine;
 use kron_engine::commit::{Batch, RosterLine};
 use kron_engine::event::Event;
-use kron_engine::line::{Level, Line};
 use kron_engine::settings::{PREPARING, Settings};
 use kron_host::places;
 use kron_term::failure::{FATAL, INVALID, STATE, USER};
@@ -140,6 +140,7 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     let mut options = store::Options::at(clock.moment().now);
     options.history = arguments.history;
     options.fault = fault;
+    options.spare_age = arguments.spare_age.unwrap_or(options.spare_age);
     let (store, warnings) = Store::open(&state_dir, options).map_err(|error| refused(&error))?;
     for warning in &warnings {
         log.write(clock.moment().now, &failure_line::warning(warning));
@@ -193,7 +194,10 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     let launcher =
         Launcher::new(exec::Options::default()).map_err(system("make threads to start jobs"))?;
     if let Some(path) = &arguments.pid_file {
-        write_pid(path).map_err(system("write the PID file"))?;
+        write_pid(path).map_err(|error| {
+            let error = io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+            Failure::system("write the PID file", &error)
+        })?;
     }
     let room = room();
     let most = arguments.max_running.map_or(usize::MAX, |most| most as usize);

@@ -1,7 +1,7 @@
 //! The log in its three forms.
 
+use kron_core::line::{Level, Line};
 use kron_core::{EVENT, Job, Record, UtcInstant, Zones};
-use kron_engine::line::{Level, Line};
 use kron_term::load::Wrong;
 use krond::log::{Form, Logger, configuration_error};
 use std::io::{self, Write};

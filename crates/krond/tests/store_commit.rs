@@ -6,10 +6,12 @@ use kron_core::Identity;
 use kron_engine::commit::{Batch, RosterLine, Snapshot};
 use kron_engine::state;
 use krond::store::{Step, Warning};
-use nix::errno::Errno;
 use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use support::{Place, Script, batch, contents, finished, identity, kept, now, snapshot};
 
 #[test]
@@ -78,39 +80,50 @@ fn operations_come_in_order() {
     let store = place.options(|options| {
         options.fault = Some(script.clone());
         options.writers = 1;
+        options.spare_age = Duration::ZERO;
     });
-    script.done.lock().unwrap().clear();
-    store.commit(&batch(2, 0)).unwrap();
-    let done = script.done.lock().unwrap();
-    let steps: Vec<(Step, &str)> = done
-        .iter()
-        .map(|(step, name)| (*step, name.trim_start_matches(|c: char| c.is_ascii_hexdigit())))
-        .collect();
-    let file = |name| {
-        [
-            (Step::Open, ".json"),
-            (Step::Create, name),
-            (Step::Write, name),
-            (Step::Sync, name),
-            (Step::Close, name),
-        ]
+    let check = |batch: &Batch, expected: &[&[(Step, &str)]]| {
+        script.done.lock().unwrap().clear();
+        store.commit(batch).unwrap();
+        let done = script.done.lock().unwrap();
+        let bare = |name| str::trim_start_matches(name, |c: char| c.is_ascii_hexdigit());
+        let steps: Vec<_> = done.iter().map(|(step, name)| (*step, bare(name))).collect();
+        assert_eq!(steps, expected.concat());
     };
+    let (begins, ends) = ([(Step::Directory, "")], [(Step::SyncDirectory, "")]);
     let roster = [(Step::Write, "roster"), (Step::Sync, "roster")];
-    let mut expected = vec![(Step::Directory, "")];
-    expected.extend(file(".json.tmp"));
-    expected.extend(file(".json.tmp"));
-    expected.extend(roster);
-    expected.extend([(Step::Rename, ".json"); 2]);
-    expected.push((Step::SyncDirectory, ""));
-    expected.extend(roster);
-    assert_eq!(steps, expected);
+    let temporary = ".json.tmp";
+    let made = [
+        (Step::Open, ".json"),
+        (Step::Create, temporary),
+        (Step::Write, temporary),
+        (Step::Sync, temporary),
+        (Step::Close, temporary),
+    ];
+    // Whether there is anything to be kept is found out by trying.
+    let renamed = [(Step::Keep, ".json"), (Step::Rename, ".json")];
+    check(&batch(2, 0), &[&begins, &made, &made, &roster, &renamed, &renamed, &ends, &roster]);
+    store.commit(&batch(2, 1)).unwrap();
+    // Those of before are used again, and cut to their length.
+    let reused = [
+        (Step::Open, ".json"),
+        (Step::Read, ".json"),
+        (Step::Reuse, temporary),
+        (Step::Write, temporary),
+        (Step::Write, temporary),
+        (Step::Sync, temporary),
+        (Step::Close, temporary),
+    ];
+    check(&batch(2, 2), &[&begins, &reused, &reused, &renamed, &renamed, &ends]);
 }
 
 /// ERR-02, too: whatever fails is told, at whichever operation.
 #[test]
 fn a_fault_anywhere_leaves_every_file_whole_and_is_final() {
     // STA-15, STA-17, ERR-17, fault 16: each errno at each operation.
-    for errno in [Errno::ENOSPC, Errno::EDQUOT, Errno::EROFS, Errno::EIO, Errno::EMFILE] {
+    for (errno, again) in
+        support::ERRORS.into_iter().flat_map(|errno| [(errno, false), (errno, true)])
+    {
         let mut steps = Vec::new();
         for number in 0.. {
             let place = Place::new();
@@ -118,8 +131,13 @@ fn a_fault_anywhere_leaves_every_file_whole_and_is_final() {
             let store = place.options(|options| {
                 options.fault = Some(script.clone());
                 options.writers = 2;
+                options.spare_age = Duration::ZERO;
             });
             store.commit(&batch(4, 0)).unwrap();
+            if again {
+                // There are files that are used again.
+                store.commit(&Batch { roster: vec![], ..batch(4, 0) }).unwrap();
+            }
             let old = contents(&place.path());
             script.fail(number, errno as i32);
             let mut next = batch(4, 1);
@@ -175,11 +193,86 @@ fn a_fault_anywhere_leaves_every_file_whole_and_is_final() {
             store.commit(&batch(4, 1)).unwrap();
         }
         for step in
-            [Step::Create, Step::Write, Step::Sync, Step::Close, Step::Rename, Step::SyncDirectory]
+            [Step::Write, Step::Sync, Step::Close, Step::Keep, Step::Rename, Step::SyncDirectory]
         {
             assert!(steps.contains(&step), "{step:?} was never tried");
         }
+        assert_eq!(steps.contains(&Step::Reuse), again);
+        assert_eq!(steps.contains(&Step::Create), !again);
     }
+}
+
+/// STA-15: files are written into again, and hold the same as if they were new, shorter or
+/// longer; only those that nobody else has, and only after a while.
+#[test]
+fn replaced_files_are_used_again() {
+    let place = Place::new();
+    let patient = |age| place.options(|options| (options.spare_age, options.history) = (age, 3));
+    let inode = |name: &str| fs::symlink_metadata(place.path().join(name)).map(|found| found.ino());
+    let spare = |number: u32| format!("spare-{}-{number}", std::process::id());
+    let store = patient(Duration::MAX);
+    let file = store.path_of(&identity(0)).file_name().unwrap().to_str().unwrap().to_string();
+    store.commit(&batch(1, 0)).unwrap();
+    let old = inode(&file).unwrap();
+    for number in 1..5 {
+        store.commit(&batch(1, number)).unwrap();
+        assert_eq!(inode(&spare(1)).unwrap(), old);
+    }
+    assert_eq!(place.spares(), [1, 2, 3, 4].map(spare));
+    drop(store);
+    // What another daemon left behind is not used.
+    let store = patient(Duration::ZERO);
+    assert_eq!(place.spares(), [""; 0]);
+
+    let old = inode(&file).unwrap();
+    store.commit(&batch(1, 5)).unwrap();
+    assert_eq!(inode(&spare(0)).unwrap(), old);
+    store.commit(&batch(1, 6)).unwrap();
+    assert_eq!(inode(&file).unwrap(), old);
+    assert_eq!(place.spares(), [spare(1)]);
+    // Somebody has a copy of the next one, by a link.
+    let (next, copy) = (inode(&spare(1)).unwrap(), place.path().join("copy"));
+    fs::hard_link(place.path().join(spare(1)), &copy).unwrap();
+    let copied = fs::read(&copy).unwrap();
+    store.commit(&batch(1, 7)).unwrap();
+    assert_ne!(inode(&file).unwrap(), next);
+    // Or has put something else in its place.
+    fs::remove_file(place.path().join(spare(2))).unwrap();
+    std::os::unix::fs::symlink(&copy, place.path().join(spare(2))).unwrap();
+    store.commit(&batch(1, 8)).unwrap();
+    assert!(inode(&spare(2)).is_err());
+    assert_eq!(fs::read(&copy).unwrap(), copied);
+    // Or has changed who may read it.
+    let opened = fs::Permissions::from_mode(0o644);
+    fs::set_permissions(place.path().join(spare(3)), opened).unwrap();
+    store.commit(&batch(1, 9)).unwrap();
+    let mode = fs::metadata(place.path().join(&file)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o600);
+    // Or writes there, too: a temporary file is never taken from others.
+    let theirs = place.path().join(format!("{file}.tmp"));
+    fs::write(&theirs, "theirs").unwrap();
+    let error = store.commit(&batch(1, 10)).unwrap_err();
+    assert_eq!((error.step, error.error.kind()), (Step::Reuse, ErrorKind::AlreadyExists));
+    assert_eq!(fs::read(&theirs).unwrap(), b"theirs");
+    drop(store);
+    let store = patient(Duration::ZERO);
+    assert!(!theirs.exists());
+
+    for number in 10..40 {
+        let mut next = batch(1, number);
+        match number {
+            ..20 => {}
+            // Shorter.
+            20 => next.jobs[0].kept.last = None,
+            _ => next.jobs[0].finished.clear(),
+        }
+        store.commit(&next).unwrap();
+    }
+    let found = store.load(&[identity(0)], now()).unwrap().found;
+    assert_eq!(found[0].kept, Some(kept(39)));
+    let history = store.read_history(&identity(0)).unwrap().unwrap();
+    assert_eq!(history, [18, 19, 20].map(finished));
+    assert_eq!(place.spares().len(), 1);
 }
 
 #[test]
@@ -334,29 +427,45 @@ fn the_kernel_sees_the_same_order() {
 }
 
 /// Fault 16: what cannot be moved aside or noted while state is looked up is final,
-/// as in a commit.
+/// as in a commit; and once the fault is gone, all is found.
 #[test]
 fn a_fault_while_putting_right_is_final() {
-    let mut failed = Vec::new();
-    for number in 0.. {
-        let place = Place::new();
-        place.open().commit(&Batch { roster: vec![], ..batch(2, 0) }).unwrap();
-        let script = Arc::new(Script::default());
-        let store = place.options(|options| options.fault = Some(script.clone()));
-        fs::write(store.path_of(&identity(0)), "damaged").unwrap();
-        script.fail(number, Errno::ENOSPC as i32);
-        let loaded = store.load(&[0, 1].map(identity), now());
-        let Some((step, _)) = script.done.lock().unwrap().get(number).cloned() else {
-            loaded.unwrap();
-            break;
-        };
-        loaded.expect_err("the fault is reported");
-        let is_write = !matches!(step, Step::Directory | Step::Open | Step::Read);
-        assert!(store.has_failed() || !is_write, "{step:?} {number}");
-        assert_eq!(store.commit(&batch(1, 1)).is_err(), store.has_failed());
-        failed.push(step);
-    }
-    for step in [Step::Rename, Step::SyncDirectory, Step::Write, Step::Sync] {
-        assert!(failed.contains(&step), "{step:?} was never tried");
+    for errno in support::ERRORS {
+        let mut failed = Vec::new();
+        for number in 0.. {
+            let place = Place::new();
+            place.open().commit(&Batch { roster: vec![], ..batch(2, 0) }).unwrap();
+            let script = Arc::new(Script::default());
+            let store = place.options(|options| options.fault = Some(script.clone()));
+            fs::write(store.path_of(&identity(0)), "damaged").unwrap();
+            script.fail(number, errno as i32);
+            let loaded = store.load(&[0, 1].map(identity), now());
+            let Some((step, _)) = script.done.lock().unwrap().get(number).cloned() else {
+                loaded.unwrap();
+                break;
+            };
+            loaded.expect_err("the fault is reported");
+            let is_write = !matches!(step, Step::Directory | Step::Open | Step::Read);
+            assert!(store.has_failed() || !is_write, "{step:?} {number}");
+            assert_eq!(store.commit(&batch(1, 1)).is_err(), store.has_failed());
+            failed.push(step);
+            if !is_write {
+                continue;
+            }
+            drop(store);
+            // A restart finds the one as it was, and of the other that it had been.
+            let (store, _) = place.open_warned();
+            let found = store.load(&[0, 1].map(identity), now()).unwrap().found;
+            assert_eq!((&found[0].kept, &found[1].kept), (&None, &Some(kept(0))), "{step:?}");
+            let aside = fs::read_dir(place.path()).unwrap().filter(|item| {
+                let name = item.as_ref().unwrap().file_name();
+                name.to_str().unwrap().contains(".corrupt.")
+            });
+            assert_eq!(aside.count(), 1, "{step:?}: it is lost");
+            store.commit(&batch(2, 1)).unwrap();
+        }
+        for step in [Step::Rename, Step::SyncDirectory, Step::Write, Step::Sync] {
+            assert!(failed.contains(&step), "{step:?} was never tried");
+        }
     }
 }

@@ -287,6 +287,78 @@ fn a_long_roster_is_rewritten_and_says_the_same() {
     assert_eq!(after, before);
 }
 
+fn change_roster(path: &Path, change: fn(String) -> String) {
+    let path = path.join("roster");
+    fs::write(&path, change(fs::read_to_string(&path).unwrap())).unwrap();
+}
+
+/// Fault 16: whatever fails while a directory is opened and put right, with each error. It is
+/// told; once it is gone, all is found, and what was left is put right.
+#[test]
+fn a_fault_while_opening_costs_nothing() {
+    type Left = (&'static [Step], fn(&Path));
+    let left: [Left; 4] = [
+        // A commit that was cut short, and a file that was to be used again.
+        (&[Step::Directory, Step::Create, Step::Remove], |path| {
+            fs::write(path.join("0".repeat(64) + ".json.tmp"), "{").unwrap();
+            fs::write(path.join("spare-1-1"), "{").unwrap();
+        }),
+        (&[Step::Open, Step::Read, Step::Write, Step::Sync], |path| {
+            change_roster(path, |text| text + "{\"Se");
+        }),
+        (&[Step::Rename, Step::SyncDirectory, Step::Create, Step::Close], |path| {
+            change_roster(path, |text| text.replace("Seen", "Sen"));
+        }),
+        (&[Step::Create, Step::Write, Step::Close, Step::Rename, Step::SyncDirectory], |path| {
+            change_roster(path, |text| {
+                let last = text.lines().last().unwrap().to_string() + "\n";
+                text + &last.repeat(1100)
+            });
+        }),
+    ];
+    for (errno, (expected, leave)) in support::ERRORS.iter().flat_map(|e| left.map(|l| (e, l))) {
+        let mut failed = Vec::new();
+        for number in 0.. {
+            let place = Place::new();
+            place.open().commit(&batch(2, 0)).unwrap();
+            leave(&place.path());
+            let script = Arc::new(Script::default());
+            let options = Options { fault: Some(script.clone()), ..Options::at(now()) };
+            let opened = loop {
+                script.fail(number, *errno as i32);
+                match Store::open(&place.path(), options.clone()) {
+                    // By a child of another test that is not executed yet.
+                    Err(StoreError::Locked { .. }) => {}
+                    other => break other,
+                }
+            };
+            let done = script.done.lock().unwrap().clone();
+            let Some((step, name)) = done.get(number) else {
+                opened.unwrap();
+                break;
+            };
+            // One that cannot be removed is in nobody's way.
+            if name.starts_with("spare-") {
+                opened.unwrap();
+                continue;
+            }
+            let Err(StoreError::Refused(problems)) = opened else { panic!("{step:?} {name}") };
+            let [problem] = &problems[..] else { panic!("{problems:?}") };
+            let Reason::Failed { error, .. } = &problem.reason else { panic!("{problem}") };
+            assert_eq!(error.raw_os_error(), Some(*errno as i32), "{problem}");
+            failed.push(*step);
+            let (store, _) = place.open_warned();
+            let found = store.load(&[0, 1].map(identity), now()).unwrap().found;
+            assert!(found.iter().all(|found| found.kept == Some(kept(0))), "{step:?} {name}");
+            store.commit(&batch(2, 1)).unwrap();
+            let names = place.names();
+            assert!(!names.iter().any(|name| name.contains(".tmp")), "{step:?}: {names:?}");
+        }
+        let missing: Vec<_> = expected.iter().filter(|step| !failed.contains(step)).collect();
+        assert!(missing.is_empty(), "{missing:?} was never tried: {failed:?}");
+    }
+}
+
 // --- the lock -----------------------------------------------------------------
 
 #[test]

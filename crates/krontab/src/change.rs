@@ -169,7 +169,13 @@ fn apply(line: &mut Line, fields: &[String], command: &[String]) -> Result<(), F
             return Err(Failure::new(INVALID, "the command is given twice")
                 .hint("either `command=…` or words behind `--`"));
         }
-        line.set(Key::Command, one_line("the command", &words::join(command))?);
+        let is_shell = line.fields.iter().any(|(key, value)| *key == Key::Shell && value == "true");
+        let text = match command {
+            // One word for a shell is what the shell is to read.
+            [text] if is_shell => text.clone(),
+            words => words::join(words),
+        };
+        line.set(Key::Command, one_line("the command", &text)?);
     }
     Ok(())
 }

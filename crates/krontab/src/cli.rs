@@ -138,6 +138,13 @@ pub struct Lint {
     #[arg(long = "as", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub installed: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub telling: Telling,
+}
+
+/// How findings are told.
+#[derive(Args, Debug)]
+pub struct Telling {
     /// Treat warnings as errors
     #[arg(long)]
     pub deny_warnings: bool,
@@ -181,6 +188,13 @@ pub struct Explain {
     #[command(flatten)]
     pub source: SourceOrSchedule,
 
+    #[command(flatten)]
+    pub question: Question,
+}
+
+/// Which period is explained, and how.
+#[derive(Args, Debug)]
+pub struct Question {
     /// A time of the period to explain. Default: the next run's
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub at: Option<String>,
@@ -219,6 +233,13 @@ pub struct Next {
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub count: Option<u32>,
 
+    #[command(flatten)]
+    pub stretch: Stretch,
+}
+
+/// From when to when runs are listed, and how.
+#[derive(Args, Debug)]
+pub struct Stretch {
     /// From when on. Default: now
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub from: Option<String>,

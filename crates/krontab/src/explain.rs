@@ -1,6 +1,6 @@
 //! `krontab explain`: why a job runs at the second it does.
 
-use crate::cli::{Explain, Format};
+use crate::cli::{Explain, Format, Question};
 use crate::jobs::{self, Named};
 use crate::{clock, picture};
 use anstyle::{AnsiColor, Style};
@@ -15,26 +15,37 @@ use std::fmt::Write;
 /// Refused candidates shown one by one.
 const SHOWN: usize = 12;
 
-pub fn explain(arguments: &Explain) -> Result<u8, Failure> {
+pub(crate) fn explain(arguments: &Explain) -> Result<u8, Failure> {
     let mut zones = Zones::bundled();
     let jobs = jobs::select(&arguments.source, arguments.job.as_deref(), &mut zones)?;
-    let Some(named) = jobs.first() else {
-        return Err(Failure::new(USER, "the configuration has no jobs"));
-    };
+    match jobs.first() {
+        Some(named) => show(named, &arguments.question, &zones),
+        None => Err(Failure::new(USER, "the configuration has no jobs")),
+    }
+}
+
+/// Explains a period of a job.
+///
+/// # Errors
+/// When there is no such time, or no such period.
+pub fn show(named: &Named, question: &Question, zones: &Zones) -> Result<u8, Failure> {
     let now = clock::now();
-    let period = match &arguments.at {
+    let period = match &question.at {
         Some(text) => {
             let at = moment::parse(text, named.job.zone(), now)?;
             named.job.period_of_day(text, at).or_else(|| named.job.period_at(at))
         }
-        None => timeline(&jobs, now).next().map(|(_, decision)| decision.period()),
+        None => {
+            let jobs = std::slice::from_ref(named);
+            timeline(jobs, now).next().map(|(_, decision)| decision.period())
+        }
     };
     let period =
         period.ok_or_else(|| Failure::new(USER, format!("`{}` has no period then", named.name)))?;
     let (decision, rejected) = named.job.decide_explained(period);
-    match arguments.format {
-        Format::Text => terminal::print(&page(named, &decision, &rejected, now, &zones)),
-        Format::Json => terminal::print_json(&Explained::new(named, &decision, &rejected, &zones)),
+    match question.format {
+        Format::Text => terminal::print(&page(named, &decision, &rejected, now, zones)),
+        Format::Json => terminal::print_json(&Explained::new(named, &decision, &rejected, zones)),
     }
     Ok(0)
 }

@@ -28,7 +28,7 @@ const YEAR: Duration = Duration::from_secs(366 * 86_400);
 /// Largest file, in bytes.
 const FILE_BYTES: u64 = 16 << 20;
 
-pub fn import(arguments: &Import) -> Result<u8, Failure> {
+pub(crate) fn import(arguments: &Import) -> Result<u8, Failure> {
     let mut zones = Zones::bundled();
     let zone = host_zone(arguments, &mut zones)?;
     let user = user(arguments)?;
@@ -147,7 +147,11 @@ fn read(arguments: &Import) -> Result<Vec<(String, String)>, Failure> {
     paths.iter().map(|path| read_one(path)).collect()
 }
 
-fn read_one(path: &Path) -> Result<(String, String), Failure> {
+/// What a file is called in messages, and its text; `-` is standard input.
+///
+/// # Errors
+/// When it cannot be read, is too large, or is not UTF-8.
+pub fn read_one(path: &Path) -> Result<(String, String), Failure> {
     let mut bytes = Vec::new();
     let (name, result) = if path == Path::new("-") {
         (

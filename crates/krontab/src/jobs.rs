@@ -105,8 +105,11 @@ pub fn find<'a>(files: &'a [Sheet], wanted: &str) -> Result<(&'a Sheet, &'a Entr
 }
 
 /// A job and what it is called.
+#[derive(Clone, Debug)]
 pub struct Named {
+    /// In the output.
     pub name: String,
+    /// The job.
     pub job: Job,
 }
 

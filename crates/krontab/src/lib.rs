@@ -5,26 +5,31 @@
 //! true about a file of `kron-tab`, and about this host of `kron-host`.
 //!
 //! Nothing here runs a job except the command `run`.
+//!
+//! What `kronctl` shows in the same way is public: [`explain::show`],
+//! [`next::show`], and [`lint::Report`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod change;
 pub mod cli;
-mod clock;
+pub mod clock;
 mod decide;
 mod edit;
-mod explain;
+pub mod explain;
 mod ics;
-mod import;
+pub mod import;
 mod jobs;
-mod lint;
+pub mod lint;
 mod list;
-mod next;
+pub mod next;
 mod picture;
 mod run;
 mod show;
 pub mod verify;
+
+pub use jobs::Named;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -50,7 +55,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     finish(dispatch(&cli.command))
 }
 
-fn finish(outcome: Result<u8, Failure>) -> u8 {
+/// The exit code of an outcome, which is told if it is a failure; also that of
+/// output which could not be written.
+pub fn finish(outcome: Result<u8, Failure>) -> u8 {
     let unwritten = terminal::failure().map(|error| {
         Failure::new(failure::FATAL, format!("standard output: {}", failure::plain(&error)))
     });

@@ -1,6 +1,6 @@
 //! `krontab next`: the runs to come, of one job or of all.
 
-use crate::cli::{Next, TimelineFormat};
+use crate::cli::{Next, Stretch, TimelineFormat};
 use crate::jobs::{self, Named};
 use crate::{clock, ics};
 use anstyle::{AnsiColor, Style};
@@ -15,42 +15,55 @@ const SHOWN: u32 = 10;
 /// Runs shown in any case.
 const MOST: u32 = 1_000_000;
 
-pub fn next(arguments: &Next) -> Result<u8, Failure> {
+pub(crate) fn next(arguments: &Next) -> Result<u8, Failure> {
     let mut zones = Zones::bundled();
     let jobs = jobs::select(&arguments.source, arguments.job.as_deref(), &mut zones)?;
+    show(&jobs, arguments.count, &arguments.stretch, &zones)
+}
+
+/// Lists the runs of jobs.
+///
+/// # Errors
+/// When there is no such stretch of time.
+pub fn show(
+    jobs: &[Named],
+    count: Option<u32>,
+    stretch: &Stretch,
+    zones: &Zones,
+) -> Result<u8, Failure> {
     let now = clock::now();
-    let zone = common_zone(&jobs, &zones);
-    let from = match &arguments.from {
+    let zone = common_zone(jobs, zones);
+    let from = match &stretch.from {
         Some(text) => moment::parse(text, &zone, now)?,
         None => now,
     };
-    let until = match &arguments.until {
+    let until = match &stretch.until {
         Some(text) => moment::parse(text, &zone, now)?,
         None => UtcSecond::MAX,
     };
     if until < from {
         return Err(Failure::new(INVALID, "`--until` is before `--from`"));
     }
-    let count = match (arguments.count, &arguments.until) {
+    let count = match (count, &stretch.until) {
         (Some(count), _) => count,
         (None, Some(_)) => MOST,
         (None, None) => SHOWN,
     };
-    let listed: Vec<Listed<'_>> = timeline(&jobs, from)
+    let listed: Vec<Listed<'_>> = timeline(jobs, from)
         .take_while(|(_, decision)| decision.due() <= until.instant())
         .map(|(i, decision)| Listed { named: &jobs[i], period: decision.period() })
         .take(count as usize)
         .collect();
-    match arguments.format {
+    match stretch.format {
         TimelineFormat::Text => print_text(&listed, from, jobs.is_empty()),
-        TimelineFormat::Json => print_json(&listed, from, &zones),
+        TimelineFormat::Json => print_json(&listed, from, zones),
         TimelineFormat::Ics => terminal::print(&ics::calendar(&listed, from)),
     }
     Ok(0)
 }
 
 /// A period of a job that will come.
-pub struct Listed<'a> {
+pub(crate) struct Listed<'a> {
     pub named: &'a Named,
     pub period: PeriodId,
 }

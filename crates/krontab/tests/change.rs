@@ -81,6 +81,19 @@ fn add() {
     );
 }
 
+/// What goes to a shell is written as it is, if it is one word; several are quoted for it.
+#[test]
+fn add_for_a_shell() {
+    check(
+        &["add", "new", "5 5 * * *", "shell=true", "--", "echo $HOME | cat"],
+        &format!("{FILE}\n5 5 * * * name=new shell=true command=\"echo $HOME | cat\"\n"),
+    );
+    check(
+        &["add", "new", "5 5 * * *", "shell=true", "--", "/bin/echo", "a b"],
+        &format!("{FILE}\n5 5 * * * name=new shell=true command=\"/bin/echo 'a b'\"\n"),
+    );
+}
+
 /// `set` writes the entry anew, its command last; every other line stays.
 #[test]
 fn set() {

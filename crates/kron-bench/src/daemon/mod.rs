@@ -6,11 +6,13 @@
 //! directory on a disk, in `TMPDIR`.
 
 mod contenders;
+mod floor;
 mod marks;
 mod queue;
 mod usage;
 
 use contenders::{Daemon, Jobs, Peer, Place, programs};
+use floor::Floor;
 use marks::{Herd, MINUTE, Nanos, SECOND, millis, now, quantile, sleep_until, sorted};
 use std::io;
 use std::process::ExitCode;
@@ -24,7 +26,7 @@ const HERD: usize = 1_000;
 /// Longest that anything is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 const SINGLES: usize = 120;
-const HERDS: usize = 5;
+const HERDS: usize = 3;
 
 /// Counts instructions of the engine under callgrind.
 pub fn instructions() -> ExitCode {
@@ -182,7 +184,9 @@ fn starting(place: &Place, table: &mut Table) -> io::Result<()> {
     let many = Jobs::EachMinute { count: HERD, shell: false };
     let few = if peers.is_empty() { 0 } else { 2 };
     eprintln!("kron-bench: single starts");
-    late[0].extend(singles(place, "single", 0)?);
+    let mut floor = Floor::new(place.directory.join("floor"), &place.mark)?;
+    let states = place.directory.join("single").join("state");
+    late[0].extend(singles(place, "single", 0, || floor.start(&states))?);
     let mut shells = Vec::new();
     // What is in between the minutes that the peers wait for is ours.
     for round in 0..few {
@@ -225,6 +229,13 @@ fn starting(place: &Place, table: &mut Table) -> io::Result<()> {
     table.add(format!("one job, late, p50 of {SINGLES} (peers: {few})"), "", part(0.5));
     table.add("one job, late, p99", "10 ms", part(0.99));
     table.add("one job, late, worst", "", part(1.0));
+    let floor = sorted(floor.late);
+    for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
+        let least = quantile(&floor, part);
+        let ratio = quantile(&late[0], part) / least;
+        let what = format!("one job, the floor, {name} (krond ÷ that)");
+        table.add(what, "", vec![format!("{} ({ratio:.1})", ms(least))]);
+    }
     let herds: Vec<Herd> = herds.into_iter().filter_map(Herd::median).collect();
     let parts: [(&str, &'static str, Which); 4] = [
         ("first", "", |herd| herd.first),
@@ -243,7 +254,7 @@ fn starting(place: &Place, table: &mut Table) -> io::Result<()> {
     if let Some(herd) = Herd::median(shells) {
         table.add(format!("{HERD} jobs with shell=true, last start"), "", vec![ms(herd.last)]);
     }
-    let busy = singles(place, "single-busy", 100_000)?;
+    let busy = singles(place, "single-busy", 100_000, || Ok(()))?;
     let busy = sorted(busy);
     let what = "one job beside 100,000, late, p50, worst";
     table.add(
@@ -254,8 +265,14 @@ fn starting(place: &Place, table: &mut Table) -> io::Result<()> {
     Ok(())
 }
 
-/// How late `krond` starts a single job, many times over.
-fn singles(place: &Place, name: &str, beside: usize) -> io::Result<Vec<f64>> {
+/// How late `krond` starts a single job, many times over; what is measured in turn with
+/// it is done in between.
+fn singles(
+    place: &Place,
+    name: &str,
+    beside: usize,
+    mut between: impl FnMut() -> io::Result<()>,
+) -> io::Result<Vec<f64>> {
     let krond = place.krond(name, Jobs::Beside { count: beside + 1 })?;
     let mut late = Vec::new();
     let mut due = now() + SECOND;
@@ -266,27 +283,33 @@ fn singles(place: &Place, name: &str, beside: usize) -> io::Result<Vec<f64>> {
         let marks = krond.marks.wait(1, PATIENCE)?;
         let mark = marks.first().ok_or_else(|| io::Error::other("krond started nothing"))?;
         late.push(millis(mark + ahead - due));
+        between()?;
     }
     krond.stop()?;
     Ok(late)
 }
 
+/// Herds a minute apart, as they are in life: a file system remembers for a while what was
+/// just removed.
 fn krond_herds(place: &Place, name: &str, jobs: Jobs) -> io::Result<Vec<Herd>> {
     let krond = place.krond(name, jobs)?;
     let mut herds = Vec::new();
-    let mut due = now() + SECOND;
+    let (first, ahead) = krond.approach_minute(now() + SECOND, SECOND / 2)?;
+    let mut due = first - ahead;
     for _ in 0..HERDS {
-        krond.marks.clear()?;
-        let (minute, ahead) = krond.approach_minute(due, SECOND / 2)?;
-        due = minute;
+        sleep_until(due);
         let marks = krond.marks.wait(HERD, PATIENCE)?;
-        if marks.len() < HERD {
+        if marks.len() != HERD {
             return Err(io::Error::other(format!("krond: {} starts", marks.len())));
         }
-        herds.push(Herd::of(&marks, due - ahead));
-        // Until their ends are recorded, too.
-        thread::sleep(Duration::from_secs(1));
+        let herd = Herd::of(&marks, due);
+        eprintln!("kron-bench: {name}: last start after {}", ms(herd.last));
+        herds.push(herd);
+        krond.marks.clear()?;
+        due += MINUTE;
     }
+    // Until their ends are recorded, too.
+    thread::sleep(Duration::from_secs(1));
     krond.stop()?;
     Ok(herds)
 }

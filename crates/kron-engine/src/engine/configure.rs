@@ -7,13 +7,14 @@ use crate::job::Tracked;
 use crate::kept::{Active, Finished};
 use crate::report;
 use crate::run::{Alarm, Begun, Phase, Run};
+use crate::settings::PREPARATION;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
 use core::time::Duration;
 use kron_core::mutant::{self, Mutant};
-use kron_core::{DefinitionHash, Identity, Outcome};
+use kron_core::{DefinitionHash, Identity, Outcome, UtcInstant, UtcSecond};
 use kron_tab::Entry;
 
 impl Engine {
@@ -33,6 +34,7 @@ impl Engine {
         }
         let mut index = Vec::with_capacity(jobs.len());
         let mut visits = Vec::new();
+        let latest = self.latest_known(&jobs, moment.now);
         for Enrolment { entry, found, alive } in jobs {
             let key = if let Some(key) = known.remove(entry.job.identity()) {
                 let change = self.redefine(key, entry, moment, effects);
@@ -44,7 +46,8 @@ impl Engine {
             } else {
                 added += 1;
                 let mut lines = mem::take(&mut self.pending.roster);
-                let (job, active, remark) = Tracked::enrol(entry, found, moment.now, &mut lines);
+                let (job, active, remark) =
+                    Tracked::enrol(entry, found, moment.now, latest, &mut lines);
                 self.pending.roster = lines;
                 let line = remark.map(|remark| report::remark(&job, &remark));
                 let is_fresh = line.is_some();
@@ -84,6 +87,22 @@ impl Engine {
         self.pending.after.push(After::Reloaded);
     }
 
+    /// The latest time that anything here tells of: now, unless the clock was set back.
+    /// What a job whose state is lost may have run, it ran before this.
+    fn latest_known(&self, jobs: &[Enrolment], now: UtcInstant) -> UtcInstant {
+        if !jobs.iter().any(|job| job.found.is_lost()) {
+            return now;
+        }
+        let kept = jobs.iter().filter_map(|job| job.found.kept.as_ref());
+        let kept = kept.map(|kept| (&kept.ledger, kept.last.as_deref()));
+        let tracked = self.jobs.iter().flatten().map(|job| (&job.ledger, job.last.as_deref()));
+        let times = kept.chain(tracked).flat_map(|(ledger, last)| {
+            let chosen = last.and_then(|last| last.chosen).map(UtcSecond::instant);
+            [Some(ledger.not_before()), last.and_then(|last| last.started_at), chosen]
+        });
+        times.flatten().fold(now, UtcInstant::max)
+    }
+
     /// All jobs that are tracked, those no longer configured included.
     fn keys_by_identity(&self) -> BTreeMap<Identity, JobKey> {
         let keys = (0..).map(JobKey).zip(&self.jobs);
@@ -121,6 +140,9 @@ impl Engine {
                     change.is_open = true;
                 }
             }
+            if let Some(busy) = self.job_mut(key).and_then(|job| job.busy.as_mut()) {
+                busy.put_off.clear();
+            }
         }
         let mut lines = mem::take(&mut self.pending.roster);
         if let Some(job) = self.job_mut(key)
@@ -140,6 +162,7 @@ impl Engine {
         if let Some(busy) = &mut job.busy {
             busy.blocked.clear();
             busy.replacing.clear();
+            busy.put_off.clear();
         }
         let identity = job.identity().clone();
         for id in job.runs().to_vec() {
@@ -180,7 +203,7 @@ impl Engine {
         &mut self,
         key: JobKey,
         active: Active,
-        alive: bool,
+        alive: Option<Duration>,
         moment: Moment,
         effects: &mut Vec<Effect>,
     ) {
@@ -197,10 +220,10 @@ impl Engine {
             is_stalled: false,
             ending: None,
         };
-        if alive && mutant::is(Mutant::ActiveForgotten) {
+        if alive.is_some() && mutant::is(Mutant::ActiveForgotten) {
             return;
         }
-        if !alive {
+        let Some(age) = alive else {
             let exit = crate::event::Exit::UNSEEN;
             if let Phase::Running(begun) = &run.phase {
                 let line = report::exited(job, &run, begun, exit, moment.now);
@@ -221,13 +244,17 @@ impl Engine {
                 });
             }
             return self.mark_dirty(key);
-        }
-        let (line, timeout) = (report::adopting(job, &run, &process), job.entry.timeout);
+        };
+        let line = report::adopting(job, &run, &process);
+        let timeout = job.entry.timeout.filter(|_| !mutant::is(Mutant::TimeoutUnadopted));
         let id = RunId(self.next_run);
         self.next_run += 1;
         effects.push(Effect::Log(line));
         if let Some(timeout) = timeout {
-            let ran = moment.now.since(started_at).unwrap_or(Duration::ZERO);
+            // The clock says it exactly, unless it was set; in its age it was prepared, too.
+            let shown = moment.now.since(started_at).unwrap_or_default();
+            let is_credible = shown <= age && age <= shown + PREPARATION;
+            let ran = if is_credible { shown } else { age };
             let left = timeout.saturating_sub(ran);
             self.alarms.push(Reverse((moment.uptime + left, id, Alarm::Timeout)));
         }
@@ -242,10 +269,12 @@ impl Engine {
     /// hold it. Nothing due before now runs.
     pub(super) fn reset(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) {
         self.pending.after.push(After::ResetDone);
+        let Some(job) = self.job(key) else { return };
+        let runs = job.runs().iter().filter_map(|id| self.runs.get(id));
+        let mut recorded: Vec<_> = runs.map(|run| run.period).collect();
+        recorded.extend(job.last.as_ref().map(|last| last.period));
         let Some(job) = self.job_mut(key) else { return };
-        let window = *job.job().window();
-        let has_begun = |period| window.of(period).start() <= moment.now;
-        job.ledger = job.ledger.without_future(moment.now, has_begun);
+        job.ledger = job.ledger.reset(job.job(), moment.now, &recorded);
         job.attentive_since = moment.now;
         let line = report::reset(job);
         let seen = RosterLine::Seen {
@@ -253,7 +282,10 @@ impl Engine {
             not_before: moment.now,
             definition: DefinitionHash::of(job.job()),
         };
+        // Who is seen is configured; one that is not is still gone when it returns.
+        let gone = job.is_retired.then(|| RosterLine::Gone(job.identity().clone()));
         self.pending.roster.push(seen);
+        self.pending.roster.extend(gone);
         self.pending.after.push(After::Log(line));
         self.mark_dirty(key);
         self.visit(key, moment, effects);

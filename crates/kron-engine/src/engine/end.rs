@@ -59,7 +59,7 @@ impl Engine {
             return;
         }
         // At the gate it has to run first: what is recorded as executed was.
-        let Phase::Running(begun) = &run.phase else { return };
+        let (Phase::Running(begun) | Phase::Leaderless(begun, _)) = &run.phase else { return };
         let pid = begun.process.pid;
         run.ending = Some(Ending { why, killed: false, hopeless: false });
         let grace = self.settings.grace;
@@ -159,12 +159,14 @@ impl Engine {
         moment: Moment,
         effects: &mut Vec<Effect>,
     ) {
+        let Some(run) = self.runs.get(&id) else { return };
+        let is_bounded = self.job(run.job).is_some_and(Tracked::is_bounded);
         let Some(run) = self.runs.get_mut(&id) else { return };
         let Phase::Running(begun) = &run.phase else {
             return self.died_early(id, exit, moment, effects);
         };
-        if run.ending.is_some() {
-            // Its children may still be there.
+        if run.ending.is_some() || is_bounded && self.stopping.is_none() {
+            // What it started may still be there.
             run.phase = Phase::Leaderless(begun.clone(), exit);
             effects.push(Effect::WatchGroup(id));
             return;
@@ -322,6 +324,20 @@ impl Engine {
             self.abandon(id, effects);
         }
         self.backlog.clear();
+        // What was left behind is not waited for.
+        let left: Vec<(RunId, Exit)> = self
+            .runs
+            .iter()
+            .filter_map(|(id, run)| match run.phase {
+                Phase::Leaderless(_, exit) if run.ending.is_none() => Some((*id, exit)),
+                _ => None,
+            })
+            .collect();
+        if how != Shutdown::Terminate {
+            for (id, exit) in left {
+                self.finish(id, exit, moment, effects);
+            }
+        }
         let jobs = self.runs.values().map(|run| self.job(run.job));
         let names: Vec<&str> = jobs.map(|job| job.map_or("", |job| job.entry.name())).collect();
         effects.push(Effect::Log(report::stopping(how, names.into_iter())));

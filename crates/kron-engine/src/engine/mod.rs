@@ -9,7 +9,6 @@ mod start;
 use crate::commit::RosterLine;
 use crate::event::{Effect, Event, JobKey, Moment, RunId, Shutdown};
 use crate::job::{Blocked, Tracked};
-use crate::line::Line;
 use crate::queue::{Queue, Ticket};
 use crate::report;
 use crate::run::{Alarm, Begun, Run};
@@ -22,6 +21,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
 use core::time::Duration;
+use kron_core::line::Line;
 use kron_core::mutant::{self, Mutant};
 use kron_core::{
     Attention, Closure, Decision, Lapse, Outcome, PeriodId, SeedHash, Situation, UtcInstant,
@@ -239,6 +239,7 @@ impl Engine {
         for key in &keys {
             if let Some(busy) = self.job_mut(*key).and_then(|job| job.busy.as_mut()) {
                 busy.replacing.clear();
+                busy.put_off.clear();
             }
         }
         keys.sort_unstable();
@@ -301,15 +302,18 @@ impl Engine {
         if job.is_retired {
             return;
         }
-        let runs = job.runs().iter().filter_map(|run| self.runs.get(run));
+        let runs = || job.runs().iter().filter_map(|run| self.runs.get(run));
+        let has_runs = !job.runs().is_empty();
+        let has_begun = runs().any(|run| !run.is_unstarted()) || mutant::is(Mutant::SkipEarly);
         // Starts of this very visit count as active for those behind them, unless
         // there is no room for them.
-        let mut active: Vec<PeriodId> = runs.map(|run| run.period).collect();
+        let mut active: Vec<PeriodId> = runs().map(|run| run.period).collect();
         let since = self.attention.since().max(job.attentive_since);
         let Tracked { entry, ledger, busy, planned, .. } = job;
         // Judged without ever having been planned: they came due unattended.
         let mut unplanned: Vec<PeriodId> = Vec::new();
         let agenda = agenda(&entry.job, ledger, since, now);
+        let mut put_off_before = Vec::new();
         if let Some(busy) = busy {
             // What is no longer due is in nobody's way: it was passed over, its
             // marks were reset, or the clock went back to before it.
@@ -319,8 +323,10 @@ impl Engine {
                 // There is nothing to wait for.
                 busy.replacing.clear();
             }
+            put_off_before = mem::take(&mut busy.put_off);
         }
         let busy = busy.as_deref();
+        let mut put_off = Vec::new();
         let mut verdicts: Vec<(Fate, SeedHash)> = Vec::new();
         for decision in &agenda.due {
             let blocked = busy.and_then(|busy| busy.blocked_period(decision.period()));
@@ -329,24 +335,36 @@ impl Engine {
             {
                 continue;
             }
+            let before = put_off_before.iter().find(|(known, _)| *known == decision.period());
             let obstacle = blocked.map(|blocked| &*blocked.obstacle);
-            let fate = match judge(decision, Situation { ledger, active: &active, obstacle, now }) {
+            let obstacle = obstacle.or(before.map(|_| "another period was being prepared"));
+            // That another is being prepared does not make it late, unless that fails.
+            let judged = before.filter(|_| has_runs).map_or(now, |(_, judged)| *judged);
+            let situation = Situation { ledger, active: &active, obstacle, now: judged };
+            let fate = match judge(decision, situation) {
                 Verdict::Handled | Verdict::Suspended | Verdict::WaitUntil(_) => continue,
+                // Not for what may never begin.
+                Verdict::Close(closure) if closure.outcome() == Outcome::Skipped && !has_begun => {
+                    put_off.push(before.copied().unwrap_or((decision.period(), now)));
+                    None
+                }
                 Verdict::Close(closure) => {
                     ledger.close(&entry.job, &closure, now);
-                    Fate::Closed(closure)
+                    Some(Fate::Closed(closure))
                 }
-                Verdict::Replace(replacement) => Fate::Replace(replacement.decision().period()),
+                Verdict::Replace(replacement) => {
+                    Some(Fate::Replace(replacement.decision().period()))
+                }
                 Verdict::Start(permit) => {
                     if room > 0 {
                         room -= 1;
                         active.push(decision.period());
                     }
-                    Fate::Start(permit.closure())
+                    Some(Fate::Start(permit.closure()))
                 }
             };
-            verdicts.push((fate, *decision.seed_hash()));
-            if blocked.is_none() && *planned != Some(decision.period()) {
+            verdicts.extend(fate.map(|fate| (fate, *decision.seed_hash())));
+            if blocked.is_none() && before.is_none() && *planned != Some(decision.period()) {
                 unplanned.push(decision.period());
             }
         }
@@ -359,6 +377,9 @@ impl Engine {
             effects.push(Effect::Plan(key, period));
         }
         job.planned = planned;
+        if !put_off.is_empty() {
+            job.busy().put_off = put_off;
+        }
         self.record_superseded(key, &superseded);
         for (fate, seed_hash) in verdicts {
             match fate {
@@ -380,11 +401,17 @@ impl Engine {
             let runs = || busy.runs.iter().filter_map(|run| self.runs.get(run));
             let is_tried = |period| runs().any(|run| run.period == period);
             let blocked = busy.blocked.iter();
-            let idle = blocked.filter(|b| !is_tried(b.period) && !busy.is_replacing(b.period));
-            idle.map(Blocked::look_at).min()
+            let is_idle = |b: &&Blocked| {
+                !(is_tried(b.period) || busy.is_replacing(b.period) || busy.is_put_off(b.period))
+            };
+            blocked.filter(is_idle).map(Blocked::look_at).min()
         });
         job.ticket = job.ticket.next();
         job.settle();
+        let due = due.map(|due| {
+            let is_late = mutant::is(Mutant::NeverInTime) && job.job().policy().deadline.is_zero();
+            due.saturating_add(Duration::from_secs(is_late.into()))
+        });
         if let Some(at) = [due, again].into_iter().flatten().min() {
             self.queue.push(at, key, job.ticket);
         }

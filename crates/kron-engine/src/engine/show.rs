@@ -4,13 +4,13 @@ use super::Engine;
 use crate::event::{JobKey, RunId};
 use crate::job::{Blocked, Tracked};
 use crate::kept::Last;
-use crate::line::Line;
 use crate::report;
 use crate::run::{Phase, Run};
 use crate::tally::Tally;
 use crate::view::{BlockedView, Gauges, JobView, LastView, NextView, RunningView, Standing};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use kron_core::line::Line;
 use kron_core::{Identity, PeriodId, Record, UtcInstant, UtcSecond};
 use kron_tab::Entry;
 
@@ -62,7 +62,8 @@ impl Engine {
     #[must_use]
     pub fn view(&self, key: JobKey, now: UtcInstant) -> Option<JobView> {
         let job = self.job(key)?;
-        let next = job.planned.map(|period| job.job().decide(period));
+        let planned = job.planned.filter(|_| !job.is_retired);
+        let next = planned.map(|period| job.job().decide(period));
         Some(JobView {
             job: job.entry.name().to_string(),
             identity: job.identity().to_string(),
@@ -118,6 +119,8 @@ impl Engine {
             Standing::BeforeFirst { not_before: job.ledger.not_before().to_string() }
         } else if job.ledger.is_closed(&decision) {
             Standing::Closed { last: None }
+        } else if job.is_retired {
+            Standing::Removed
         } else if job.job().policy().suspend {
             Standing::Suspended
         } else {

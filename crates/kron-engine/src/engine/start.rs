@@ -136,6 +136,11 @@ impl Engine {
             self.pending.after.push(After::Log(line));
         }
         self.mark_dirty(key);
+        let is_awaited =
+            |job: &Tracked| job.busy.as_ref().is_some_and(|busy| !busy.put_off.is_empty());
+        if self.job(key).is_some_and(is_awaited) {
+            self.visit(key, moment, effects);
+        }
         self.prepare_more(moment, effects);
     }
 

@@ -293,6 +293,36 @@ fn reset_and_edit() {
     );
 }
 
+/// What ran while the clock was ahead is not run again after a reset once its window has
+/// begun, though its chosen time lies ahead again. What has not begun is run.
+#[test]
+fn reset_within_a_window() {
+    check(
+        "09:30:00
+        job a 0 * * * * @win(around,2h) @only(between=09:50-09:50;between=11:50-11:50) @policy(deadline=3h)
+        start
+        09:30:10 clock 11:30:00
+        11:30:10 clock 09:31:00
+        09:32:00 reset a
+        11:55:00 end",
+        "11:30:00 clock forward 1h59m50s
+        11:30:00 prepare a 10:00
+        11:30:00 superseded a 1
+        11:30:00 release a 10:00
+        11:30:01 exited a 10:00 0
+        09:31:00 WARN clock backward 1h59m10s
+        09:31:00 WARN idle a until 10:00:00
+        09:32:00 reset done
+        09:32:00 WARN reset a
+        11:50:16 prepare a 12:00
+        11:50:16 release a 12:00
+        11:50:17 exited a 12:00 0
+        11:50:50 prepare a 11:00
+        11:50:50 release a 11:00
+        11:50:51 exited a 11:00 0",
+    );
+}
+
 /// A step back of less than a second is no reason to warn about idle jobs, and of
 /// course repeats nothing.
 #[test]

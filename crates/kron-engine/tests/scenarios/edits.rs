@@ -161,7 +161,7 @@ fn removed_while_active() {
         10:05:00 stop wait",
         "10:00:00 prepare a 10:00
         10:00:00 release a 10:00
-        10:00:10 reloaded +0 ~0 -1
+        10:00:10 WARN reloaded +0 ~0 -1
         10:01:30 exited a 10:00 5
         10:05:00 state a: last 10:00 executed=5, active 0, history executed 5
         10:05:00 stopping wait 0
@@ -184,7 +184,7 @@ fn removed_and_back() {
         10:04:10 state a",
         "10:00:00 prepare a 10:00
         10:00:00 release a 10:00
-        10:00:10 reloaded +0 ~0 -1
+        10:00:10 WARN reloaded +0 ~0 -1
         10:02:10 reloaded +0 ~1 -0
         10:03:00 outcome a 10:03 skipped
         10:03:20 exited a 10:00 0
@@ -215,7 +215,7 @@ fn removed_and_back_later() {
         "10:00:00 prepare a 10:00
         10:00:00 release a 10:00
         10:00:01 exited a 10:00 0
-        10:00:10 reloaded +0 ~0 -1
+        10:00:10 WARN reloaded +0 ~0 -1
         10:05:30 reloaded +1 ~0 -0
         10:06:00 prepare a 10:06
         10:06:00 release a 10:06
@@ -223,6 +223,37 @@ fn removed_and_back_later() {
         10:10:00 prepare a 10:10
         10:10:00 release a 10:10
         10:10:01 exited a 10:10 0",
+    );
+}
+
+/// Back while the clock is set back, which changes nothing about what may run: the roster
+/// hears of it all the same, and no restart takes it for one that returns.
+#[test]
+fn removed_and_back_before_its_time() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=1h)
+        start
+        10:00:10 clock -1h
+        09:00:20 drop a
+        09:00:20 reload
+        09:00:30 job a * * * * * @win(after,0s) @policy(deadline=1h)
+        09:00:30 reload
+        09:00:40 crash
+        10:05:30 start
+        10:05:50 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:00:01 exited a 10:00 0
+        09:00:10 WARN clock backward 1h
+        09:00:10 WARN idle a until 10:00:00
+        09:00:20 WARN reloaded +0 ~0 -1
+        09:00:30 WARN idle a until 10:00:00
+        09:00:30 reloaded +1 ~0 -0
+        10:05:30 prepare a 10:05
+        10:05:30 superseded a 4
+        10:05:30 release a 10:05
+        10:05:31 exited a 10:05 0",
     );
 }
 
@@ -281,6 +312,41 @@ fn quarantined_and_vanished() {
     }
 }
 
+/// A file is lost while the clock stands before what ran: what others tell of bounds what
+/// the lost one may have told. Found by torture, seed 61611.
+#[test]
+fn lost_while_the_clock_was_set_back() {
+    for (word, line) in [
+        ("quarantine", "ERROR quarantined a"),
+        ("vanish", "ERROR error a read state: the state file is gone; nothing due before now runs"),
+    ] {
+        check(
+            &format!(
+                "09:59:30
+                job a 0 10 * * * @win(after,0s) @policy(deadline=1h)
+                job b 5 10 * * * @win(after,0s) @policy(deadline=1h)
+                start
+                10:05:10 crash
+                10:05:10 {word} a
+                10:05:10 clock 09:50:00
+                09:50:00 start
+                10:10:00 end"
+            ),
+            &format!(
+                "10:00:00 prepare a 10:00
+                10:00:00 release a 10:00
+                10:00:01 exited a 10:00 0
+                10:05:00 prepare b 10:05
+                10:05:00 release b 10:05
+                10:05:01 exited b 10:05 0
+                09:50:00 {line}
+                09:50:00 WARN idle a until 10:05:00
+                09:50:00 WARN idle b until 10:05:00"
+            ),
+        );
+    }
+}
+
 /// SCH-10: what was quarantined has an ordinary life from then on.
 #[test]
 fn quarantined_and_down_again() {
@@ -322,7 +388,7 @@ fn back_before_the_record_is_durable() {
         10:10:50 state a",
         "10:10:35 superseded a 10
         10:10:35 outcome a 10:10 missed
-        10:10:40 reloaded +0 ~0 -1
+        10:10:40 WARN reloaded +0 ~0 -1
         10:10:40 reloaded +0 ~1 -0
         10:10:50 state a: last 10:10 missed, active 0, history missed ?",
     );
@@ -339,8 +405,84 @@ fn back_before_the_record_is_durable() {
         "10:00:00 prepare a 10:00
         10:00:05 release a 10:00
         10:00:11 exited a 10:00 0
-        10:00:16 reloaded +0 ~0 -1
+        10:00:16 WARN reloaded +0 ~0 -1
         10:00:16 reloaded +0 ~1 -0
         10:00:30 state a: last 10:00 executed=0, active 0, history executed 0",
+    );
+}
+
+/// SCH-17: a period that waits for the end of others is judged anew if nothing is to be replaced
+/// any more: it is not what ends the next.
+#[test]
+fn a_replacement_that_is_edited_away() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(concurrency=replace,deadline=30s)
+        proc a run=forever ignores=term
+        set grace=40s
+        start
+        10:01:05 job a * * * * * @win(after,0s) @policy(concurrency=allow,deadline=30s)
+        10:01:05 proc a run=10s
+        10:01:05 reload
+        10:02:30 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:01:00 replacing a 10:00
+        10:01:00 term a 10:00
+        10:01:05 prepare a 10:01
+        10:01:05 reloaded +0 ~1 -0
+        10:01:05 release a 10:01
+        10:01:15 exited a 10:01 0
+        10:01:40 WARN killing a 10:00
+        10:01:40 kill a 10:00
+        10:01:40 exited a 10:00 137 replaced
+        10:02:00 prepare a 10:02
+        10:02:00 release a 10:02
+        10:02:10 exited a 10:02 0",
+    );
+}
+
+/// STA-31: a job that was reset while it was gone is one that returns when it is back.
+#[test]
+fn reset_while_it_is_gone() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=1h)
+        proc a run=5m
+        start
+        10:00:10 drop a
+        10:00:10 reload
+        10:00:20 reset a
+        10:00:30 crash
+        10:03:30 job a * * * * * @win(after,0s) @policy(deadline=1h)
+        10:03:30 start
+        10:03:50 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:00:10 WARN reloaded +0 ~0 -1
+        10:00:20 reset done
+        10:00:20 WARN reset a
+        10:03:30 adopt a 10:00",
+    );
+}
+
+/// STA-20: what may have run before its state was lost does not run again by another definition.
+#[test]
+fn lost_and_edited() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        start
+        10:00:30 crash
+        10:00:30 quarantine a
+        10:00:40 start
+        10:00:50 job a 0 10 * * * @win(after,1h) @only(between=10:30-10:30)
+        10:00:50 reload
+        11:00:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:00:01 exited a 10:00 0
+        10:00:40 ERROR quarantined a
+        10:00:50 reloaded +0 ~1 -0",
     );
 }

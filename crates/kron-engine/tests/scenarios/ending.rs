@@ -220,6 +220,80 @@ fn a_timeout_survives_a_restart() {
     );
 }
 
+/// EXE-22: and whatever was done to the clock meanwhile.
+#[test]
+fn a_timeout_survives_a_restart_and_another_time() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) timeout=90s
+        proc a run=forever
+        start
+        10:00:30 crash
+        10:00:30 clock +1h
+        11:00:40 start
+        11:02:00 crash
+        11:02:00 state a",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        11:00:40 adopt a 10:00
+        11:01:30 WARN timeout a 10:00
+        11:01:30 term a 10:00
+        11:01:30 exited a 10:00 ? timeout
+        11:02:00 state a: last 10:00 executed, active 0, history executed ?:timeout",
+    );
+}
+
+/// FAULTS 24: what went to the background is part of a run that has a timeout, or is replaced;
+/// of others it is not.
+#[test]
+fn what_is_left_behind() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) timeout=20s
+        job b * * * * * @win(after,0s) @policy(concurrency=replace)
+        job c * * * * * @win(after,0s)
+        job d 0 10 * * * @win(after,0s) timeout=20s
+        proc a run=1s rest=forever code=3
+        proc b run=1s rest=forever
+        proc c run=1s rest=forever
+        proc d run=1s
+        start
+        10:01:30 stop wait
+        10:02:00 state a
+        10:02:00 state b",
+        "10:00:00 prepare a 10:00
+        10:00:00 prepare b 10:00
+        10:00:00 prepare c 10:00
+        10:00:00 prepare d 10:00
+        10:00:00 release a 10:00
+        10:00:00 release b 10:00
+        10:00:00 release c 10:00
+        10:00:00 release d 10:00
+        10:00:01 exited c 10:00 0
+        10:00:01 exited d 10:00 0
+        10:00:20 WARN timeout a 10:00
+        10:00:20 term a 10:00
+        10:00:30 WARN killing a 10:00
+        10:00:30 kill a 10:00
+        10:00:30 exited a 10:00 3 timeout
+        10:01:00 replacing b 10:00
+        10:01:00 term b 10:00
+        10:01:00 prepare c 10:01
+        10:01:00 release c 10:01
+        10:01:01 exited c 10:01 0
+        10:01:10 WARN killing b 10:00
+        10:01:10 kill b 10:00
+        10:01:10 prepare b 10:01
+        10:01:10 exited b 10:00 0 replaced
+        10:01:10 release b 10:01
+        10:01:30 stopping wait 0
+        10:01:30 exited b 10:01 0
+        10:01:30 stop
+        10:02:00 state a: last 10:00 executed=3, active 0, history executed 3:timeout
+        10:02:00 state b: last 10:01 executed=0, active 0, history executed 0:replaced; executed 0",
+    );
+}
+
 /// LIF-11, LIF-12, LIF-13: waits for what runs, triggers nothing, records, ends.
 #[test]
 fn shutdown_waits() {

@@ -93,6 +93,93 @@ fn several_periods_blocked() {
     );
 }
 
+/// No period is skipped for another that is being prepared: that one may never begin.
+/// Once it has begun the others are, as of when they came due.
+#[test]
+fn nothing_is_skipped_for_what_does_not_begin() {
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=10m)
+        proc a fail=permanent
+        start
+        10:01:10 reload
+        10:01:30 proc a run=5s
+        10:01:30 reload
+        10:01:50 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 ERROR error a 10:00 exec: no such command
+        10:01:00 prepare a 10:01
+        10:01:00 ERROR error a 10:01 exec: no such command
+        10:01:10 prepare a 10:00
+        10:01:10 reloaded +0 ~0 -0
+        10:01:10 ERROR error a 10:00 exec: no such command
+        10:01:10 prepare a 10:01
+        10:01:10 ERROR error a 10:01 exec: no such command
+        10:01:30 prepare a 10:00
+        10:01:30 reloaded +0 ~0 -0
+        10:01:30 release a 10:00
+        10:01:30 outcome a 10:01 skipped
+        10:01:35 exited a 10:00 0",
+    );
+    // That the other takes long to prepare does not make it late.
+    check(
+        "09:57:05
+        job a * * * * * @win(after,5m)
+        proc a ready=20s
+        start
+        09:57:30 end",
+        "09:57:07 prepare a 09:57
+        09:57:27 release a 09:57
+        09:57:27 outcome a 09:55 skipped
+        09:57:28 exited a 09:57 0",
+    );
+    // Nor if a third comes due meanwhile.
+    check(
+        "10:17:43
+        job a * * * * * @win(after,40m)
+        proc a ready=25s
+        start
+        10:18:11 end",
+        "10:17:44 prepare a 10:09
+        10:18:09 release a 10:09
+        10:18:09 outcome a 09:38 skipped
+        10:18:09 outcome a 09:46 skipped
+        10:18:09 outcome a 10:03 skipped
+        10:18:10 exited a 10:09 0",
+    );
+    // Unless that one does not begin.
+    check(
+        "09:57:05
+        job a * * * * * @win(after,5m)
+        proc a fail=permanent ready=20s
+        start
+        09:57:30 end",
+        "09:57:07 prepare a 09:57
+        09:57:27 ERROR error a 09:57 exec: no such command
+        09:57:27 outcome a 09:57 missed: no such command
+        09:57:27 outcome a 09:55 missed: another period was being prepared",
+    );
+    // A reload that changes nothing leaves it so; after an edit both are judged anew.
+    check(
+        "09:57:05
+        job a * * * * * @win(after,5m) @policy(deadline=1m)
+        proc a ready=20s
+        start
+        09:57:24 reload
+        09:57:26 job a * * * * * @win(after,5m) @policy(deadline=1m) command=/bin/echo
+        09:57:26 reload
+        09:58:00 end",
+        "09:57:07 prepare a 09:57
+        09:57:24 reloaded +0 ~0 -0
+        09:57:26 abandon a 09:57
+        09:57:26 prepare a 09:57
+        09:57:26 reloaded +0 ~1 -0
+        09:57:46 release a 09:57
+        09:57:46 outcome a 09:55 skipped
+        09:57:47 exited a 09:57 0",
+    );
+}
+
 /// A blocked period that a stall passes over is closed like any other, and leaves
 /// nothing behind.
 #[test]
@@ -307,8 +394,8 @@ fn no_room_is_not_active() {
         09:59:00 release b 09:59
         10:01:30 prepare a 10:00
         10:01:30 exited b 09:59 0
-        10:01:30 outcome a 10:01 skipped
         10:01:30 release a 10:00
+        10:01:30 outcome a 10:01 skipped
         10:01:31 exited a 10:00 0
         10:01:40 stopping wait 0
         10:01:40 stop",

@@ -6,10 +6,12 @@ use crate::account::{self, Account};
 use crate::keyring;
 use nix::errno::Errno;
 use nix::unistd::{
-    Gid, Uid, geteuid, getgid, getresgid, getresuid, getuid, setgroups, setresgid, setresuid,
+    Gid, Uid, geteuid, getgid, getgroups, getresgid, getresuid, getuid, setgroups, setresgid,
+    setresuid,
 };
-use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs;
 
 /// Ids of a process.
@@ -42,10 +44,6 @@ impl Ids {
         if !uid.is_root() && is_over_limit() {
             return Err(LaunchError { step: Step::User, errno: Errno::EAGAIN });
         }
-        let users = getresuid().map_err(Step::Verify.failed())?;
-        let groups = getresgid().map_err(Step::Verify.failed())?;
-        let taken = [users.real, users.effective, users.saved].iter().all(|id| *id == uid)
-            && [groups.real, groups.effective, groups.saved].iter().all(|id| *id == gid);
         if !uid.is_root() {
             let none = CapabilitySet::empty();
             let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
@@ -53,10 +51,24 @@ impl Ids {
                 .map_err(|errno| Errno::from_raw(errno.raw_os_error()))
                 .map_err(Step::Capabilities.failed())?;
         }
-        if !taken || (!uid.is_root() && setresuid(uid, Uid::from_raw(0), uid).is_ok()) {
+        let are_taken = self.are_taken().map_err(Step::Verify.failed())?;
+        if !are_taken || (!uid.is_root() && setresuid(uid, Uid::from_raw(0), uid).is_ok()) {
             return Err(LaunchError { step: Step::Verify, errno: Errno::EPERM });
         }
         Ok(())
+    }
+
+    /// Whether the process has these and nothing more, whatever was said when it took them on.
+    fn are_taken(&self) -> Result<bool, Errno> {
+        let (users, groups) = (getresuid()?, getresgid()?);
+        let set = |ids: Vec<u32>| ids.into_iter().collect::<BTreeSet<u32>>();
+        let supplementary = getgroups()?.into_iter().map(Gid::as_raw).collect();
+        let has_ids = [users.real, users.effective, users.saved].map(Uid::as_raw) == [self.uid; 3]
+            && [groups.real, groups.effective, groups.saved].map(Gid::as_raw) == [self.gid; 3]
+            && set(supplementary) == set(self.groups.clone());
+        let sets = capabilities(None).map_err(|errno| Errno::from_raw(errno.raw_os_error()))?;
+        let all = sets.effective | sets.permitted | sets.inheritable;
+        Ok(has_ids && (self.uid == 0 || all.is_empty()))
     }
 }
 

@@ -1,16 +1,15 @@
 //! Kubernetes `CronJob` manifests.
 //!
-//! `yaml` reads documents, `pod` says what the container runs. Here a manifest
-//! is found, and its schedule read.
+//! `pod` says what the container runs. Here a manifest is found, and its
+//! schedule read.
 
 mod pod;
-mod yaml;
 
 use crate::draft::{Draft, least_gap_seconds};
 use crate::fields::{self, Dialect};
 use crate::message::{duration, quoted};
 use crate::model::{File, Remark};
-use yaml::Node;
+use crate::yaml::{self, Node};
 
 /// Settings of `CronJob.spec` that are read, or only about its history.
 const READ: [&str; 8] = [
@@ -24,10 +23,65 @@ const READ: [&str; 8] = [
     "failedJobsHistoryLimit",
 ];
 
+/// What a manifest without a zone means.
+const WITHOUT_ZONE: &str =
+    "without `timeZone` the controller's own zone counts; it is taken for UTC";
+
+/// When a `CronJob` runs, in Kron's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Five fields.
+    pub cron: String,
+    /// IANA name of the zone; nothing is UTC.
+    pub zone: Option<String>,
+    /// `allow`, `forbid` or `replace`.
+    pub concurrency: &'static str,
+    /// How late a run may begin.
+    pub deadline_seconds: u64,
+    /// Whether nothing runs for the time being.
+    pub suspend: bool,
+    /// The ways in which that differs.
+    pub changes: Vec<String>,
+}
+
+/// Reads the schedule and the policy of a `CronJob`'s spec; what it runs does not
+/// matter.
+///
+/// # Errors
+/// When they cannot be carried over, for at least one reason.
+pub fn timing(spec: &Node) -> Result<Timing, Vec<String>> {
+    let mut reader = Reader::default();
+    let mut draft = Draft::default();
+    reader.schedule(spec, &mut draft);
+    if draft.reasons.is_empty() {
+        Reader::policy(spec, &mut draft);
+    }
+    if reader.without_zone {
+        draft.change(WITHOUT_ZONE);
+    }
+    unknown(spec).for_each(|text| draft.change(text));
+    if !draft.reasons.is_empty() {
+        return Err(draft.reasons);
+    }
+    Ok(Timing {
+        concurrency: draft.concurrency.unwrap_or("forbid"),
+        cron: draft.cron,
+        zone: draft.zone,
+        deadline_seconds: draft.deadline_seconds,
+        suspend: draft.suspend,
+        changes: draft.changes,
+    })
+}
+
+/// What is said of settings that nobody here knows.
+fn unknown(spec: &Node) -> impl Iterator<Item = String> {
+    let unknown = spec.keys().filter(|key| !READ.contains(key));
+    unknown.map(|key| format!("not carried over: `spec.{key}`"))
+}
+
 /// Reads manifests.
 pub(crate) fn read(files: &[File<'_>]) -> (Vec<Draft>, Vec<Remark>) {
-    let mut reader =
-        Reader { file: 0, drafts: Vec::new(), remarks: Vec::new(), without_zone: false };
+    let mut reader = Reader::default();
     for (number, file) in files.iter().enumerate() {
         reader.file = number;
         let (documents, mistake) = yaml::documents(file.text);
@@ -35,10 +89,10 @@ pub(crate) fn read(files: &[File<'_>]) -> (Vec<Draft>, Vec<Remark>) {
             reader.document(document);
         }
         if core::mem::take(&mut reader.without_zone) {
-            let text = "without `timeZone` the controller's own zone counts; it is taken for UTC";
-            reader.remarks.push(Remark { file: number, line: None, text: text.into() });
+            let text = WITHOUT_ZONE.into();
+            reader.remarks.push(Remark { file: number, line: None, text });
         }
-        if let Some(yaml::Mistake { line, text }) = mistake {
+        if let Some(yaml::Mistake { line, text, .. }) = mistake {
             let source = file.text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
             let mut draft = Draft {
                 file: number,
@@ -53,6 +107,7 @@ pub(crate) fn read(files: &[File<'_>]) -> (Vec<Draft>, Vec<Remark>) {
     (reader.drafts, reader.remarks)
 }
 
+#[derive(Default)]
 struct Reader {
     file: usize,
     drafts: Vec<Draft>,
@@ -111,9 +166,7 @@ impl Reader {
             Self::policy(spec, &mut draft);
         }
         pod::read(spec, &mut draft);
-        for key in spec.keys().filter(|key| !READ.contains(key)) {
-            draft.change(format!("not carried over: `spec.{key}`"));
-        }
+        unknown(spec).for_each(|text| draft.change(text));
         draft
     }
 

@@ -1,8 +1,8 @@
 //! What the container of a `CronJob` runs, as a command of the host.
 
-use super::yaml::{Kind, Node};
 use crate::draft::{Draft, not_carried_over};
 use crate::message::{duration, quoted};
+use crate::yaml::Node;
 use kron_tab::words;
 
 /// Settings that are read, or that a single run does not depend on.
@@ -111,7 +111,7 @@ fn command(container: &Node, variables: &Variables, draft: &mut Draft) {
     let mut words = Vec::new();
     for key in ["command", "args"] {
         for item in container.get(key).map_or(&[][..], Node::items) {
-            let Kind::Scalar(text) = &item.kind else {
+            let Some(text) = item.text() else {
                 return draft.refuse(format!("`{key}` is not a list of words"));
             };
             match substitute(text, variables) {

@@ -1,6 +1,7 @@
 //! What the checker knows of one job: which periods are closed, what may still
 //! run, and what is owed. Its periods are found by walking the calendar.
 
+use super::judged::{Epoch, Look, Untried};
 use crate::fact::short;
 use crate::law::{Breach, Law};
 use crate::scenario::Definition;
@@ -46,16 +47,40 @@ pub struct Closed {
     pub is_logged: bool,
 }
 
+/// Periods that a catch-up passes over.
+#[derive(Debug)]
+pub struct Count {
+    /// How many; nothing if that is not certain.
+    pub number: Option<usize>,
+    /// Which.
+    pub over: Vec<PeriodId>,
+    /// At which event they were found.
+    pub found: u64,
+}
+
 /// One job.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact by itself")]
 pub struct Account {
     pub identity: Rc<str>,
-    /// In force, and those before it that judged what is still on its way.
-    pub defs: VecDeque<Rc<Def>>,
+    /// In force, or the last that was.
+    pub known: Option<Rc<Def>>,
+    /// That and those before it, with what else decides what may run.
+    pub epochs: Vec<Epoch>,
+    /// What decided the outcomes on their way, and those of runs at their gates.
+    pub judged: BTreeMap<PeriodId, Rc<Def>>,
+    /// The period that came to its gate last, and the event that tells of it.
+    pub at_gate: Option<(PeriodId, u64)>,
+    /// When it was looked at since the daemon watches, and whether it is being.
+    pub looks: Vec<Look>,
+    pub is_looked_at: bool,
     pub is_configured: bool,
     /// Counts definitions.
     pub generation: u32,
+    /// At which event that, or what may run, changed last.
+    pub changed: u64,
+    /// At which its marks were reset last.
+    pub reset: u64,
     /// The timing that the disk knows for certain.
     pub confirmed: Option<String>,
     /// Nothing due before may run: durably, and as long as the daemon lives.
@@ -64,6 +89,11 @@ pub struct Account {
     pub quiet_before: UtcInstant,
     /// Periods up to here need not have an outcome.
     pub quiet_through: UtcInstant,
+    /// What was settled when its clock was set back, or when a change was lost: what comes
+    /// due again before is not kept track of.
+    pub hazy_until: UtcInstant,
+    /// Periods that may be open though no outcome is owed.
+    pub hazy: BTreeSet<PeriodId>,
     /// Since when the daemon watches.
     pub attentive: Option<UtcInstant>,
     /// What was due before is closed, unless it is in `open`.
@@ -74,25 +104,47 @@ pub struct Account {
     pub passed: BTreeSet<PeriodId>,
     /// Those of which that was on its way when nobody watched any more.
     pub left: BTreeSet<PeriodId>,
-    /// How many each catch-up has to count; nothing if that is not certain.
-    pub counts: VecDeque<Option<usize>>,
+    /// Those of which it was when the daemon died, and whether they are in its last
+    /// batch beyond doubt.
+    pub adrift: BTreeSet<PeriodId>,
+    pub is_adrift_certain: bool,
+    /// Outcomes in the batch on its way.
+    pub on_way: BTreeSet<PeriodId>,
+    /// The period whose outcome was told last.
+    pub last: Option<PeriodId>,
+    /// Those that were so when the marks were reset: they stay closed.
+    pub on_record: BTreeSet<PeriodId>,
+    /// What each catch-up has to count.
+    pub counts: VecDeque<Count>,
     /// What was due when attention began: due, period, whether it can run.
     pub behind: Vec<(UtcInstant, PeriodId, bool)>,
     /// Whether that was beyond doubt: nothing was on its way to the disk.
     pub is_certain: bool,
+    /// Whether a count may be told that nobody here expects.
+    pub may_count: bool,
     pub ran: BTreeSet<PeriodId>,
     /// Those whose process died at its gate, which counts if it is recorded.
     pub fell: BTreeSet<PeriodId>,
     pub planned: BTreeSet<PeriodId>,
     /// Periods that were tried, and how many tries are under way.
     pub tried: BTreeMap<PeriodId, u32>,
+    /// How the last try of a period came to nothing, if it did.
+    pub untried: BTreeMap<PeriodId, Untried>,
+    /// When a try came to nothing last, in true time.
+    pub last_untried: Duration,
     /// When an execution of it was active last, in true time.
     pub last_active: Duration,
-    /// Until where marks reached before a reset that is not durable yet.
-    pub before_reset: Option<UtcInstant>,
+    /// The same, but for what was only being prepared.
+    pub last_begun: Duration,
+    /// Until where marks reached before a reset that is not durable yet, and before
+    /// which time nothing could run.
+    pub before_reset: Option<(UtcInstant, UtcInstant)>,
+    /// Outcomes that were on their way then, and which it forgets as well.
+    pub doomed: BTreeSet<PeriodId>,
     /// Since when the daemon before this one watched.
     pub last_attentive: UtcInstant,
-    /// Whether its marks were being reset, or its removal noted, when the daemon died.
+    /// Whether its marks were being reset, or its change or removal noted, when the daemon
+    /// died.
     pub is_doubtful: bool,
     /// Whether it was removed and the disk may not know.
     pub is_leaving: bool,
@@ -102,28 +154,47 @@ impl Account {
     pub fn new(identity: Rc<str>) -> Self {
         Self {
             identity,
-            defs: VecDeque::new(),
+            known: None,
+            epochs: Vec::new(),
+            judged: BTreeMap::new(),
+            at_gate: None,
+            looks: Vec::new(),
+            is_looked_at: false,
             is_configured: false,
             generation: 0,
+            changed: 0,
+            reset: 0,
             confirmed: None,
             not_before: (UtcInstant::MIN, None),
             quiet_before: UtcInstant::MIN,
             quiet_through: UtcInstant::MIN,
+            hazy_until: UtcInstant::MIN,
+            hazy: BTreeSet::new(),
             attentive: None,
             settled: UtcInstant::MIN,
             open: BTreeSet::new(),
             closed: BTreeMap::new(),
             passed: BTreeSet::new(),
             left: BTreeSet::new(),
+            adrift: BTreeSet::new(),
+            is_adrift_certain: true,
+            on_way: BTreeSet::new(),
+            last: None,
+            on_record: BTreeSet::new(),
             counts: VecDeque::new(),
             behind: Vec::new(),
             is_certain: true,
+            may_count: false,
             ran: BTreeSet::new(),
             fell: BTreeSet::new(),
             planned: BTreeSet::new(),
             tried: BTreeMap::new(),
+            untried: BTreeMap::new(),
+            last_untried: Duration::ZERO,
             last_active: Duration::ZERO,
+            last_begun: Duration::ZERO,
             before_reset: None,
+            doomed: BTreeSet::new(),
             last_attentive: UtcInstant::MIN,
             is_doubtful: false,
             is_leaving: false,
@@ -131,7 +202,7 @@ impl Account {
     }
 
     pub fn def(&self) -> Option<Rc<Def>> {
-        self.defs.back().filter(|_| self.is_configured).cloned()
+        self.known.clone().filter(|_| self.is_configured)
     }
 
     pub fn floor(&self) -> UtcInstant {
@@ -146,6 +217,8 @@ impl Account {
 
     /// The daemon no longer watches.
     pub fn look_away(&mut self) {
+        self.looks.clear();
+        self.is_looked_at = false;
         if let Some(since) = self.attentive.take() {
             self.last_attentive = since;
         }
@@ -153,17 +226,126 @@ impl Account {
 
     /// Nobody watches any more; what was to be passed over is not.
     pub fn leave(&mut self) {
-        self.attentive = None;
-        self.counts.clear();
+        self.look_away();
+        self.drop_counts();
         self.left.extend(&self.passed);
         self.open.extend(core::mem::take(&mut self.passed));
     }
 
+    /// What was to be counted is not, or was told before that.
+    pub fn drop_counts(&mut self) {
+        self.may_count |= !self.counts.is_empty();
+        self.counts.clear();
+    }
+
+    /// The daemon died: what it found then is in no batch.
+    pub fn drop_found(&mut self, event: u64) {
+        for count in self.counts.iter().filter(|count| count.found == event) {
+            self.open.extend(&count.over);
+            self.passed.retain(|period| !count.over.contains(period));
+        }
+    }
+
+    /// The daemon died: what it was passing over is open again, unless its last batch
+    /// survived.
+    pub fn set_adrift(&mut self) {
+        self.counts.clear();
+        self.behind.clear();
+        self.on_way.clear();
+        self.judged.clear();
+        self.may_count = false;
+        let passed = core::mem::take(&mut self.passed);
+        let left = core::mem::take(&mut self.left);
+        if !passed.is_empty() || !left.is_empty() {
+            self.is_adrift_certain &= self.is_certain;
+        }
+        self.adrift.extend(passed.iter().chain(&left));
+        self.open.extend(passed);
+    }
+
+    /// A daemon found what the last batch of the one before left. Returns whether that
+    /// leaves no doubt.
+    ///
+    /// What is passed over is recorded at once, with the batch that begins when it is
+    /// found. So if nothing was on its way then, it is in the last batch, and is closed
+    /// if that is there. Otherwise it may be in the one after, and nobody here can tell.
+    pub fn come_ashore(&mut self, survived: bool) -> bool {
+        let adrift = core::mem::take(&mut self.adrift);
+        let is_certain = core::mem::replace(&mut self.is_adrift_certain, true);
+        if !survived {
+            return true;
+        }
+        if is_certain {
+            self.open.retain(|period| !adrift.contains(period));
+            for period in adrift {
+                let closed = Closed { outcome: None, is_logged: true };
+                self.closed.entry(period).or_insert(closed);
+            }
+        } else {
+            self.quiet_before = self.quiet_before.max(self.last_attentive);
+        }
+        is_certain
+    }
+
+    /// The clock was set back: no outcome is owed up to where marks may be. After that
+    /// everything is, however far the clock had been.
+    pub fn set_back(&mut self) {
+        self.hazy_until = self.hazy_until.max(self.settled);
+        let sets = [&self.passed, &self.left, &self.on_way, &self.adrift, &self.open];
+        self.hazy.extend(sets.into_iter().flatten().chain(self.tried.keys()));
+        self.quiet_through = self.quiet_through.max(self.reach());
+    }
+
+    /// How far marks may reach: everything that was closed, or is about to be.
+    pub fn reach(&self) -> UtcInstant {
+        let last = |periods: &BTreeSet<PeriodId>| periods.last().copied();
+        let closed = self.closed.keys().next_back().copied();
+        let sets = [&self.passed, &self.left, &self.on_way, &self.adrift];
+        let tried = self.tried.keys().next_back().copied();
+        let all = sets.into_iter().filter_map(last).chain(closed).chain(tried);
+        all.max().map_or(UtcInstant::MIN, |period| period.nominal().instant())
+    }
+
     /// What is known of periods after this no longer holds.
     pub fn forget_after(&mut self, horizon: UtcInstant) {
-        let is_kept = |period: &PeriodId| period.nominal().instant() <= horizon;
+        self.keep(|period| period.nominal().instant() <= horizon);
+    }
+
+    /// Nothing is known any more of what a reset at `now` forgets. What was closed stays so
+    /// if its window has begun; only then, and only by the definition in force, which is the
+    /// one that is asked.
+    pub fn forget_by_reset(&mut self, now: UtcInstant) {
+        let Some(def) = self.known.clone() else { return };
+        let horizon = now.saturating_add(def.job.window().lead());
+        let is_forgotten = |period: &&PeriodId| {
+            let nominal = period.nominal();
+            let is_known = def.job.prev_period(nominal) == Some(**period);
+            nominal.instant() > horizon || (nominal.instant() > now && !is_known)
+        };
+        self.doomed = self.on_way.iter().filter(is_forgotten).copied().collect();
+        self.forget_after(horizon);
+        self.forget_others_after(now, &def.job);
+        self.on_record.extend(self.last);
+    }
+
+    /// Nor of what was told since and had been recorded before it.
+    pub fn forget_doomed(&mut self) {
+        let doomed = core::mem::take(&mut self.doomed);
+        self.on_record.extend(self.last.filter(|last| doomed.contains(last)));
+        self.keep(|period| !doomed.contains(period));
+    }
+
+    /// Nor what is known of those after this that another definition had.
+    pub fn forget_others_after(&mut self, horizon: UtcInstant, job: &Job) {
+        self.keep(|period| {
+            let nominal = period.nominal();
+            nominal.instant() <= horizon || job.prev_period(nominal) == Some(*period)
+        });
+    }
+
+    fn keep(&mut self, is_kept: impl Fn(&PeriodId) -> bool) {
         self.closed.retain(|period, _| is_kept(period));
-        self.ran.retain(is_kept);
+        self.ran.retain(&is_kept);
         self.tried.retain(|period, _| is_kept(period));
         self.passed.retain(is_kept);
     }
@@ -178,27 +360,32 @@ impl Account {
             && period.nominal().instant() > self.quiet_through
             && !self.closed.contains_key(&period)
             && !self.passed.contains(&period)
+            && !self.on_record.contains(&period)
     }
 
     /// Attention begins: what is behind, and what must be passed over of it.
-    pub fn attend(&mut self, now: UtcInstant, is_certain: bool) {
+    pub fn attend(&mut self, now: UtcInstant, event: u64, is_certain: bool) {
         self.behind.clear();
-        self.is_certain = is_certain;
+        // What was found before is in the batch after the one that was on its way then.
+        self.is_certain = is_certain && (self.is_certain || self.passed.is_empty());
         self.attentive = None;
+        self.looks.clear();
         let Some(def) = self.def() else { return };
         if def.job.policy().suspend {
             return;
         }
         self.attentive = Some(now);
+        self.is_looked_at = true;
         let job = &def.job;
         let floor = self.floor();
         let from = self.open.iter().map(|p| job.window().of(*p).start()).min();
         let from = from.map_or(self.settled, |open| open.min(self.settled)).max(floor);
         let is_doubtful = core::mem::take(&mut self.is_doubtful);
-        // Where the clock was set back, marks may reach further than what is known here.
-        let was_back = self.quiet_through > UtcInstant::MIN;
         let mut is_ambiguous = false;
-        let (mut looked_at, mut is_exact) = (0, is_certain && !is_doubtful && !was_back);
+        self.hazy.retain(|period| !self.closed.contains_key(period));
+        let is_hazy =
+            !self.hazy.is_empty() || (from <= self.hazy_until && self.hazy_until > UtcInstant::MIN);
+        let (mut looked_at, mut is_exact) = (0, is_certain && !is_doubtful && !is_hazy);
         let mut at = now.saturating_add(job.window().lead()).floor();
         while let Some(period) = job.prev_period(at) {
             if job.window().of(period).end() < from {
@@ -215,6 +402,17 @@ impl Account {
             if due(&decision) >= now {
                 continue;
             }
+            // Where no outcome is owed the daemon may still be trying one, which counts when
+            // it is passed over in the end; nobody here keeps track of that.
+            is_exact &= period.nominal().instant() > self.quiet_through;
+            // What is told of just now is taken back.
+            let is_judged =
+                self.judged.contains_key(&period) && self.at_gate != Some((period, event));
+            if self.on_way.contains(&period) || is_judged {
+                // It is judged, or at its gate; it is open only if the batch is lost.
+                self.open.insert(period);
+                continue;
+            }
             if self.is_owed(&decision) {
                 self.behind.push((due(&decision), period, decision.chosen().is_some()));
             } else if due(&decision) >= floor
@@ -224,8 +422,11 @@ impl Account {
                 // Nobody can say whether it counts.
                 is_exact = false;
                 is_ambiguous = true;
+                self.hazy.insert(period);
             }
         }
+        // All but the latest are passed over.
+        self.hazy = self.hazy.last().copied().into_iter().collect();
         if is_ambiguous {
             // Nor, therefore, which of those behind is the latest.
             self.quiet_before = self.quiet_before.max(now);
@@ -238,8 +439,10 @@ impl Account {
             latest.iter().chain(&hopeless).map(|(_, period, _)| *period).collect();
         let over: Vec<PeriodId> =
             self.behind.iter().map(|(_, p, _)| *p).filter(|p| !judged.contains(p)).collect();
+        self.may_count |= !is_exact;
         if !over.is_empty() {
-            self.counts.push_back(is_exact.then_some(over.len()));
+            let number = is_exact.then_some(over.len());
+            self.counts.push_back(Count { number, over: over.clone(), found: event });
         }
         self.passed.extend(over);
         self.open.extend(judged);
@@ -294,6 +497,8 @@ impl Account {
                 seen += 1;
                 if self.is_owed(&decision) {
                     owed.push(decision);
+                } else if !self.closed.contains_key(&period) && !self.passed.contains(&period) {
+                    self.hazy.insert(period);
                 }
             }
         }
@@ -324,6 +529,19 @@ impl Account {
 fn before(period: PeriodId) -> kron_core::UtcSecond {
     let nominal = period.nominal();
     kron_core::UtcSecond::new(nominal.unix_seconds() - 1).unwrap_or(nominal)
+}
+
+/// The nominal time of the latest period that was due before `now`: those up to it may
+/// all be closed by one mark, however they were.
+pub fn latest_due(job: &Job, now: UtcInstant) -> Option<UtcInstant> {
+    let mut at = now.saturating_add(job.window().lead()).floor();
+    loop {
+        let period = job.prev_period(at)?;
+        if due(&job.decide(period)) < now {
+            return Some(period.nominal().instant());
+        }
+        at = before(period);
+    }
 }
 
 /// When a period asks for attention: at its chosen time, or when its window opens

@@ -1,25 +1,31 @@
 //! Laws about what is logged.
 
-use super::account::{due, expiry};
+use super::account::Count;
 use super::{Checker, Law};
-use crate::fact::Time;
 use crate::law::Breach;
-use kron_core::{Concurrency, Decision, Outcome, PeriodId, Record, Zones};
-use kron_engine::line::Line;
+use kron_core::line::Line;
+use kron_core::{Outcome, PeriodId, Record, Zones};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 impl Checker {
-    pub(super) fn said(&mut self, at: Time, line: &Line, zones: &mut Zones) -> Result<(), Breach> {
+    pub(super) fn said(&mut self, line: &Line, zones: &mut Zones) -> Result<(), Breach> {
         match line.event {
             "decision" => self.decided(line, zones),
-            "outcome" => self.outcome(at, line),
+            "outcome" => self.outcome(line),
             "superseded" => self.superseded(line),
             "reset" => {
                 if let Some(identity) = line.get("identity") {
                     let job = self.job(&identity.into());
-                    job.before_reset = None;
-                    if let Some(floor) = job.not_before.1.take() {
+                    // What was told since was recorded before, and is forgotten, too.
+                    if job.before_reset.take().is_some() {
+                        job.forget_doomed();
+                    }
+                    // What changed since is not durable by that.
+                    if job.changed == job.reset
+                        && let Some(floor) = job.not_before.1.take()
+                    {
                         job.not_before.0 = floor;
                     }
                 }
@@ -60,7 +66,7 @@ impl Checker {
         Ok(())
     }
 
-    fn outcome(&mut self, at: Time, line: &Line) -> Result<(), Breach> {
+    fn outcome(&mut self, line: &Line) -> Result<(), Breach> {
         let text = |key: &str| line.get(key).unwrap_or_default();
         let identity: Rc<str> = text("identity").into();
         let word = text("outcome");
@@ -68,7 +74,6 @@ impl Checker {
         let (Ok(period), Some(outcome)) = (text("period_id").parse::<PeriodId>(), outcome) else {
             return Err(Breach { law: Law::Reason, what: format!("no outcome: {line:?}") });
         };
-        let (latest, was_active) = (self.latest, self.was_active_of(at, &identity));
         self.unlogged.retain(|(known, known_period)| *known != identity || *known_period != period);
         let job = self.job(&identity);
         let breach = |law, what: String| Err(job.breach(law, format!("{period}: {what}")));
@@ -89,42 +94,15 @@ impl Checker {
         if has_run != (outcome == Outcome::Executed) {
             return breach(Law::Reason, format!("{word} is logged, but that is not so"));
         }
-        let says_so = |decision: &Decision<'_>| {
-            decision.chosen().map(|chosen| chosen.to_string()).as_deref() == line.get("chosen_time")
-                && Some(decision.seed_hash().to_string().as_str()) == line.get("seed_hash")
+        let Some(def) = job.judged.get(&period).cloned() else {
+            return breach(Law::Decision, format!("{word} is logged, and nobody judged it"));
         };
-        let def = job.defs.iter().rev().find(|def| says_so(&def.job.decide(period)));
-        let Some(def) = def.cloned() else {
+        let decision = def.job.decide(period);
+        let chosen = decision.chosen().map(|chosen| chosen.to_string());
+        if chosen.as_deref() != line.get("chosen_time")
+            || Some(decision.seed_hash().to_string().as_str()) != line.get("seed_hash")
+        {
             return breach(Law::Decision, format!("not what was decided: {line:?}"));
-        };
-        let (decision, policy) = (def.job.decide(period), *def.job.policy());
-        if job.defs.len() == 1 && policy.suspend {
-            return breach(Law::Suspended, format!("{word} while suspended"));
-        }
-        if latest < due(&decision) {
-            return breach(Law::NotEarly, format!("{word} before {}", due(&decision)));
-        }
-        // What is told while a reset is on its way was recorded before it.
-        let is_reset = job.before_reset.is_some();
-        if due(&decision) < job.floor() && job.defs.len() == 1 && !is_reset {
-            return breach(Law::NotBefore, format!("{word}, due before {}", job.floor()));
-        }
-        let policies = || job.defs.iter().map(|def| *def.job.policy());
-        match (outcome, decision.chosen()) {
-            (Outcome::Missed, Some(chosen)) => {
-                if !policies().any(|policy| latest >= expiry(&policy, chosen)) {
-                    let expiry = expiry(&policy, chosen);
-                    return breach(Law::Missed, format!("missed at {}, before {expiry}", at.wall));
-                }
-            }
-            (Outcome::Skipped, Some(_)) => {
-                let forbids = policies().any(|p| p.concurrency == Concurrency::Forbid);
-                if !forbids || !was_active {
-                    return breach(Law::Forbid, "skipped, but nothing was in its way".into());
-                }
-            }
-            (Outcome::Executed, Some(_)) | (Outcome::Unschedulable, None) => {}
-            _ => return breach(Law::Reason, format!("{word} cannot be")),
         }
         if outcome != Outcome::Executed {
             job.check_catch_up(&decision)?;
@@ -132,32 +110,41 @@ impl Checker {
         if let Some(closed) = job.closed.get_mut(&period) {
             closed.is_logged = true;
         }
+        job.judged.remove(&period);
+        job.last = Some(period);
         Ok(())
-    }
-
-    fn was_active_of(&self, at: Time, identity: &Rc<str>) -> bool {
-        self.jobs.contains_key(identity) && self.was_active(at, identity)
     }
 
     fn superseded(&mut self, line: &Line) -> Result<(), Breach> {
         let identity: Rc<str> = line.get("identity").unwrap_or_default().into();
         let count = line.get("count").and_then(|count| count.parse::<usize>().ok());
         let job = self.job(&identity);
-        let passed = core::mem::take(&mut job.passed);
+        // What is on its way from before a doubt may be told later than this.
+        let places = |is_it: &dyn Fn(Option<usize>) -> bool| {
+            job.counts.iter().position(|known| is_it(known.number))
+        };
+        let place = places(&|known| known == count).or_else(|| places(&|known| known.is_none()));
+        // Those of a catch-up that was found since then are told of later.
+        let passed: BTreeSet<PeriodId> = match place {
+            Some(place) => job.counts.drain(..=place).flat_map(|told| told.over).collect(),
+            None => job.passed.clone(),
+        };
         let left = core::mem::take(&mut job.left);
         job.open.retain(|period| !left.contains(period));
-        let closed = passed
-            .into_iter()
-            .chain(left)
-            .map(|period| (period, super::Closed { outcome: None, is_logged: true }));
-        job.closed.extend(closed);
-        // What is on its way from before a doubt may be told later than this.
-        if let Some(place) = job.counts.iter().position(|known| *known == count) {
-            job.counts.drain(..=place);
-        } else if let Some(place) = job.counts.iter().position(Option::is_none) {
-            job.counts.drain(..=place);
-        } else if let Some(expected) = job.counts.pop_front() {
+        for period in job.passed.intersection(&passed).chain(&left) {
+            let closed = super::Closed { outcome: None, is_logged: true };
+            job.closed.entry(*period).or_insert(closed);
+        }
+        job.passed.retain(|period| !passed.contains(period));
+        if place.is_some() {
+            return Ok(());
+        }
+        if let Some(Count { number: expected, .. }) = job.counts.pop_front() {
             let what = format!("{count:?} periods passed over, there were {expected:?}");
+            return Err(job.breach(Law::CatchUp, what));
+        }
+        if !job.may_count {
+            let what = format!("{count:?} periods passed over, there were none");
             return Err(job.breach(Law::CatchUp, what));
         }
         Ok(())

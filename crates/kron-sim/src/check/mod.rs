@@ -5,19 +5,21 @@
 //! itself, and asks of the core only what a period's chosen time is.
 
 mod account;
+mod judged;
 mod log;
 mod runs;
 
 use crate::fact::{Fact, OnDisk, Recorded, Time};
 use crate::law::{Breach, Law};
 use crate::scenario::Definition;
-use account::{Account, Closed, Def, due, expiry};
+use account::{Account, Closed, Def, expiry};
 use core::time::Duration;
+use judged::Moment;
 use kron_core::{Concurrency, Decision, Outcome, PeriodId, UtcInstant, Zones};
 use kron_engine::event::{RunId, Shutdown};
 use kron_engine::settings::Settings;
 use runs::{Execution, Run};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 /// A clock that parts this far from the time that passed was set.
@@ -26,11 +28,17 @@ const SET: Duration = Duration::from_secs(1);
 const STALL: Duration = Duration::from_secs(60);
 /// What the false machine takes for something that is done at once.
 const SLACK: Duration = Duration::from_secs(3);
-/// The longest that a false commit takes.
-const COMMIT: Duration = Duration::from_secs(60);
+/// The longest pause before another try (KROND, Limits).
+const PAUSE: Duration = Duration::from_secs(30);
+/// What lives so long after KILL is given up (KROND, Limits).
+const UNKILLABLE: Duration = Duration::from_secs(5);
+/// The longest that something is on its way to the disk: a false commit takes at most 20
+/// seconds, and one may have to wait for the one before.
+const COMMIT: Duration = Duration::from_secs(41);
 
 /// The checker.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact by itself")]
 pub struct Checker {
     settings: Settings,
     jobs: BTreeMap<Rc<str>, Account>,
@@ -45,13 +53,30 @@ pub struct Checker {
     previous: Option<Time>,
     /// Whether it is doing what an answer to a batch allows.
     has_committed: bool,
-    /// When the daemon heard something since its clock was last beyond doubt.
-    heard: Vec<UtcInstant>,
+    /// Counts what it heard, and what that is.
+    event: u64,
+    what: &'static str,
+    /// When it did since the last batch was sent on its way.
+    moments: Vec<Moment>,
+    /// When it did since its clock was last beyond doubt, and when it had asked to be
+    /// woken.
+    plans: Vec<(UtcInstant, Option<UtcInstant>)>,
+    /// Whether it finds just now that its clock was not.
+    is_lapse: bool,
     /// The latest time this daemon has seen.
     latest: UtcInstant,
-    /// When the daemon was away last.
+    /// The latest that any clock has ever shown.
+    furthest: UtcInstant,
+    /// When the daemon was away last, in true time, and in that it was not asleep.
     away_from: Duration,
     away_until: Duration,
+    away_awake: (Duration, Duration),
+    /// What the wall showed when that began.
+    away_wall: UtcInstant,
+    /// When as many ran as may be at once, last, in true time.
+    last_crowded: Option<Duration>,
+    /// When a place among those being prepared became free last, in true time.
+    last_place: Option<Duration>,
     /// A batch on its way.
     commit: Option<Vec<Recorded>>,
     /// One that was on its way when the daemon died.
@@ -61,6 +86,8 @@ pub struct Checker {
     /// Processes to be adopted before anything else happens.
     unadopted: Vec<u64>,
     looked_up: BTreeMap<Rc<str>, (OnDisk, bool)>,
+    /// Events that brought configurations which are not in force durably yet.
+    reloads: VecDeque<u64>,
     is_starting: bool,
     /// Wake-ups that nothing came of, and everything else.
     idle: (u64, u64, Duration),
@@ -81,15 +108,25 @@ impl Checker {
             last: None,
             previous: None,
             has_committed: false,
-            heard: Vec::new(),
+            event: 0,
+            what: "",
+            moments: Vec::new(),
+            plans: Vec::new(),
+            is_lapse: false,
             latest: UtcInstant::MIN,
+            furthest: UtcInstant::MIN,
             away_from: Duration::ZERO,
             away_until: Duration::ZERO,
+            away_awake: (Duration::ZERO, Duration::ZERO),
+            away_wall: UtcInstant::MIN,
+            last_crowded: None,
+            last_place: None,
             commit: None,
             lost: Vec::new(),
             unlogged: Vec::new(),
             unadopted: Vec::new(),
             looked_up: BTreeMap::new(),
+            reloads: VecDeque::new(),
             is_starting: false,
             idle: (0, 0, Duration::ZERO),
             periods: 0,
@@ -107,17 +144,20 @@ impl Checker {
     /// # Errors
     /// If it breaks a law.
     pub fn note(&mut self, at: Time, fact: Fact, zones: &mut Zones) -> Result<(), Breach> {
+        self.furthest = self.furthest.max(at.wall);
+        if ends_event(&fact) {
+            self.end_event();
+        }
         match fact {
             Fact::Started => {
                 self.is_up = true;
                 self.is_starting = true;
                 (self.stopping, self.last, self.previous) = (None, None, None);
-                self.heard.clear();
+                self.moments.clear();
+                self.plans.clear();
                 if at.wall < self.latest {
                     // The clock was set back while nobody watched.
-                    for job in self.jobs.values_mut() {
-                        job.quiet_through = job.quiet_through.max(self.latest);
-                    }
+                    self.jobs.values_mut().for_each(Account::set_back);
                 }
                 self.latest = at.wall;
                 self.idle = (0, 0, at.true_time);
@@ -125,12 +165,13 @@ impl Checker {
                 Ok(())
             }
             Fact::LookedUp { identity, found, survived, alive } => {
-                for number in &alive {
-                    if let Some(execution) = self.live.get_mut(number) {
+                // Some may have ended since it looked.
+                for number in alive {
+                    if let Some(execution) = self.live.get_mut(&number) {
                         execution.is_known = true;
+                        self.unadopted.push(number);
                     }
                 }
-                self.unadopted.extend(alive);
                 self.looked_up.insert(identity, (found, survived));
                 Ok(())
             }
@@ -140,18 +181,24 @@ impl Checker {
                 Ok(())
             }
             Fact::Heard { what, planned, idle } => self.hear(at, what, planned, idle),
-            Fact::Said(line) => self.said(at, &line, zones),
+            Fact::Said(line) => self.said(&line, zones),
             Fact::Prepare { run, identity, period, chosen } => {
                 self.prepare(at, run, &identity, period, chosen)
             }
-            Fact::AtGate { run } => self.at_gate(run),
-            Fact::NotMade { run } | Fact::Abandoned { run } => {
-                self.untry(run);
+            Fact::AtGate { run } => self.at_gate(at, run),
+            Fact::NotMade { run } => {
+                self.untry(at, run, true);
+                Ok(())
+            }
+            Fact::Abandoned { run } => {
+                let is_taken_back = self.is_lapse || self.what == "reload";
+                self.untry(at, run, !is_taken_back);
                 Ok(())
             }
             Fact::Commit(outcomes) => self.committing(outcomes),
             Fact::Committed => {
                 self.has_committed = true;
+                self.jobs.values_mut().for_each(|job| job.on_way.clear());
                 for recorded in self.commit.take().unwrap_or_default() {
                     self.record(&recorded, true);
                 }
@@ -159,12 +206,12 @@ impl Checker {
             }
             Fact::Released { run, process, durable } => self.released(at, run, process, durable),
             Fact::Adopted { run, process } => {
-                self.adopted(run, process);
+                self.adopted(at, run, process);
                 Ok(())
             }
             Fact::Ended { process } => self.ended(at, process),
             Fact::Forgotten { run } => {
-                self.forgotten(run);
+                self.forgotten(at, run);
                 Ok(())
             }
             Fact::Signalled { run, kill } => self.signalled(at, run, kill),
@@ -181,12 +228,13 @@ impl Checker {
                 Ok(())
             }
             Fact::Gone { stopped, .. } => self.gone(at, stopped),
-            Fact::Away(until) => {
-                if self.away_until < at.true_time {
-                    self.away_from = at.true_time;
+            Fact::Away { until, awake } => {
+                if self.away_until + SLACK < at.true_time {
+                    (self.away_from, self.away_awake.0) = (at.true_time, at.awake);
+                    self.away_wall = at.wall;
                 }
                 self.away_until = self.away_until.max(until);
-                self.live.values_mut().for_each(|execution| execution.is_disturbed = true);
+                self.away_awake.1 = self.away_awake.1.max(awake);
                 Ok(())
             }
             Fact::Refused | Fact::Outside(_) => Ok(()),
@@ -218,15 +266,16 @@ impl Checker {
         defined: &[Rc<Definition>],
         zones: &mut Zones,
     ) -> Result<(), Breach> {
-        let now = at.wall;
+        let (now, event) = (at.wall, self.event);
         let is_start = core::mem::take(&mut self.is_starting);
         let looked_up = core::mem::take(&mut self.looked_up);
-        let is_certain = self.commit.is_none();
+        let (is_certain, is_stopping) = (self.commit.is_none(), self.stopping.is_some());
+        self.reloads.push_back(event);
         let mut configured = Vec::new();
         for text in defined {
             let identity: Rc<str> = text.identity().into();
             configured.push(Rc::clone(&identity));
-            let known = self.job(&identity).defs.back().cloned();
+            let known = self.job(&identity).known.clone();
             let def = match known.filter(|known| known.text == *text) {
                 Some(known) => known,
                 None => Rc::new(Def::parse(text, zones)?),
@@ -246,64 +295,63 @@ impl Checker {
             }
             let job = self.job(&identity);
             let was_configured = core::mem::replace(&mut job.is_configured, true);
-            let old = job.defs.back().cloned();
+            let old = job.known.clone();
             let is_other = old.as_ref().is_none_or(|old| old.schedule != def.schedule);
             let was_suspended = old.as_ref().is_some_and(|old| old.job.policy().suspend);
             let is_retimed = old.as_ref().is_some_and(|old| old.timing != def.timing);
             if old.as_ref().is_none_or(|old| !Rc::ptr_eq(old, &def)) {
                 job.generation += 1;
-                job.defs.push_back(Rc::clone(&def));
-                if job.defs.len() > 4 {
-                    job.defs.pop_front();
-                }
+                job.known = Some(Rc::clone(&def));
             }
-            let reach = job.closed.keys().next_back().map(|p| p.nominal().instant());
+            let reach = job.reach();
+            let survived = looked_up.get(&identity).is_some_and(|(_, survived)| *survived);
+            let is_certain =
+                is_certain && (!looked_up.contains_key(&identity) || job.come_ashore(survived));
             let bar = match looked_up.get(&identity) {
                 Some((OnDisk::Nothing | OnDisk::Damaged, _)) => true,
-                Some((OnDisk::Something, survived)) => {
+                Some((OnDisk::Something, _)) => {
                     if job.confirmed.is_none() {
                         // Whether the disk had heard of it is not certain.
                         job.quiet_before = job.quiet_before.max(now);
-                    }
-                    if *survived {
-                        job.quiet_before = job.quiet_before.max(job.last_attentive);
                     }
                     job.confirmed.as_ref().is_some_and(|known| *known != def.timing)
                 }
                 None => is_retimed || !was_configured,
             };
             if let Some((OnDisk::Damaged, _)) = looked_up.get(&identity) {
-                // Nobody knows any more what ran when the clock was ahead.
-                // What was due before now stays barred.
-                let horizon = now.saturating_sub(def.job.window().trail());
-                job.forget_after(horizon);
-                self.live
-                    .values_mut()
-                    .filter(|execution| execution.identity == identity)
-                    .for_each(|execution| execution.is_known = false);
+                self.damaged(&identity, &def, now);
             }
             let job = self.job(&identity);
+            if bar || is_retimed || !was_configured {
+                job.changed = event;
+            }
             if bar || !was_configured && old.is_some() {
                 job.bar(now);
-                job.quiet_through = job.quiet_through.max(reach.unwrap_or(UtcInstant::MIN));
+                let was_due = old.as_ref().and_then(|old| account::latest_due(&old.job, now));
+                job.quiet_through = job.quiet_through.max(reach).max(was_due.unwrap_or(reach));
                 job.open.clear();
                 job.passed.clear();
-                job.counts.clear();
+                job.drop_counts();
             }
             if is_retimed {
                 job.planned.clear();
                 job.tried.retain(|_, tries| *tries > 0);
             }
-            let survived = looked_up.get(&identity).is_some_and(|(_, survived)| *survived);
-            let is_certain = is_certain && !survived;
+            let is_hindered = job.untried.values().any(|tried| tried.is_failure);
+            // Otherwise it is not looked at.
+            job.is_looked_at |= is_other || is_hindered;
             let resumed = was_suspended && !def.job.policy().suspend;
-            if is_start || !was_configured || resumed || bar {
-                job.attend(now, is_certain);
+            if is_stopping {
+                // Nothing more is judged by this daemon.
+                job.look_away();
+            } else if is_start || !was_configured || resumed || bar {
+                job.attend(now, event, is_certain);
             } else if def.job.policy().suspend {
                 job.leave();
             } else if is_other && job.attentive.is_none() {
-                job.attend(now, is_certain);
+                job.attend(now, event, is_certain);
             }
+            job.begin_epoch(event, at);
         }
         for identity in self.jobs.keys().cloned().collect::<Vec<_>>() {
             if !configured.contains(&identity) && self.job(&identity).is_configured {
@@ -313,17 +361,43 @@ impl Checker {
                 job.is_configured = false;
                 job.is_leaving = true;
                 job.generation += 1;
+                job.changed = event;
                 job.confirmed = None;
+                job.begin_epoch(event, at);
             }
         }
         self.lost.clear();
         Ok(())
     }
 
+    /// The state of a job is lost.
+    fn damaged(&mut self, identity: &Rc<str>, def: &Def, now: UtcInstant) {
+        let furthest = self.furthest;
+        let job = self.job(identity);
+        // Nobody knows any more what ran when the clock was ahead.
+        // What was due before now stays barred.
+        job.forget_after(now.saturating_sub(def.job.window().trail()));
+        // If other jobs know of a later time, it may be idle until then.
+        job.quiet_before = job.quiet_before.max(furthest);
+        job.quiet_through = job.quiet_through.max(furthest);
+        let of_it = self.live.values_mut().filter(|execution| execution.identity == *identity);
+        of_it.for_each(|execution| execution.is_known = false);
+    }
+
+    /// The earliest configuration that was not, is in force durably.
     fn confirm(&mut self) {
-        self.jobs.values_mut().for_each(|job| job.is_leaving = false);
-        for job in self.jobs.values_mut().filter(|job| job.is_configured) {
-            job.confirmed = job.defs.back().map(|def| def.timing.clone());
+        let Some(event) = self.reloads.pop_front() else { return };
+        for job in self.jobs.values_mut() {
+            if job.changed > event {
+                // What the disk will have of it is on its way.
+                job.confirmed = None;
+                continue;
+            }
+            job.is_leaving = false;
+            if !job.is_configured {
+                continue;
+            }
+            job.confirmed = job.known.as_ref().map(|def| def.timing.clone());
             if let Some(floor) = job.not_before.1.take() {
                 job.not_before.0 = job.not_before.0.max(floor);
             }
@@ -331,23 +405,26 @@ impl Checker {
     }
 
     fn reset(&mut self, at: Time, identity: &Rc<str>) {
-        let latest = self.latest;
+        let of_it = self.live.values().filter(|execution| execution.identity == *identity);
+        let active: Vec<PeriodId> = of_it.map(|execution| execution.period).collect();
+        let event = self.event;
         let job = self.job(identity);
-        let Some(def) = job.defs.back().cloned() else { return };
-        let reach = job.closed.keys().next_back().map_or(latest, |p| p.nominal().instant());
-        job.before_reset = Some(reach.max(job.quiet_through));
+        let Some(def) = job.known.clone() else { return };
+        // What still runs is known to have begun.
+        job.on_record.extend(active);
+        let reach = job.reach().max(job.quiet_through);
+        job.before_reset = Some((reach, job.floor()));
+        job.forget_by_reset(at.wall);
         let horizon = at.wall.saturating_add(def.job.window().lead());
-        job.forget_after(horizon);
-        // What was passed over because the clock was ahead may come again.
-        let is_past = |period: &PeriodId| due(&def.job.decide(*period)) < at.wall;
-        job.closed.retain(|period, closed| closed.outcome.is_some() || is_past(period));
-        job.counts.clear();
+        job.drop_counts();
         job.open.clear();
+        (job.changed, job.reset) = (event, event);
         job.not_before = (job.not_before.0.min(at.wall), Some(at.wall));
         job.settled = at.wall;
-        job.quiet_through = horizon;
+        job.quiet_through = reach.min(horizon);
         job.quiet_before = at.wall;
-        job.attend(at.wall, false);
+        job.attend(at.wall, event, false);
+        job.begin_epoch(event, at);
     }
 
     // ── Watching ────────────────────────────────────────────────────────────
@@ -370,9 +447,18 @@ impl Checker {
         }
         if what != "committed" {
             self.has_committed = false;
+            if self.commit.is_none() {
+                // Everything that was judged before was sent on its way at once.
+                self.moments.clear();
+            }
         }
+        (self.event, self.what) = (self.event + 1, what);
+        self.moments.push(Moment { event: self.event, at });
         self.watch(at, planned)?;
-        self.heard.push(at.wall);
+        self.plans.push((at.wall, planned));
+        if what == "tick" && self.stopping.is_none() {
+            self.jobs.values_mut().for_each(|job| job.is_looked_at = job.attentive.is_some());
+        }
         self.calm(at, what == "tick" && idle)
     }
 
@@ -394,12 +480,14 @@ impl Checker {
 
     /// Looks at the clocks: was the daemon watching until now?
     fn watch(&mut self, at: Time, planned: Option<UtcInstant>) -> Result<(), Breach> {
+        self.is_lapse = false;
         let Some(last) = self.last.replace(at) else { return Ok(()) };
         if last.true_time < at.true_time {
             self.previous = Some(last);
         }
-        let expected = last.wall.saturating_add(at.true_time.checked_sub(last.true_time).unwrap());
-        let is_back = at.wall < last.wall || expected.since(at.wall).is_some_and(|by| by > SET);
+        let expected = last.wall.saturating_add(at.awake.checked_sub(last.awake).unwrap());
+        let is_before = at.wall < last.wall;
+        let is_back = is_before || expected.since(at.wall).is_some_and(|by| by > SET);
         let is_forward = at.wall.since(expected).is_some_and(|by| by > SET)
             || planned.and_then(|at_| at.wall.since(at_)).is_some_and(|late| late > STALL);
         if is_back || is_forward {
@@ -407,14 +495,19 @@ impl Checker {
             for identity in self.jobs.keys().cloned().collect::<Vec<_>>() {
                 self.audit_until(last, last.wall, &identity)?;
             }
-            self.heard.clear();
-            let (latest, is_certain) = (self.latest, self.commit.is_none());
+            self.plans.clear();
+            self.is_lapse = true;
+            let (is_certain, event) = (self.commit.is_none(), self.event);
             for job in self.jobs.values_mut() {
                 if is_back {
-                    job.quiet_through = job.quiet_through.max(latest);
+                    job.set_back();
                 }
-                if job.attentive.is_some() {
-                    job.attend(at.wall, is_certain);
+                // What had waited is judged anew.
+                job.looks.clear();
+                job.is_looked_at = job.attentive.is_some();
+                // Back to a time after everything that was seen, nothing was missed.
+                if (is_before || is_forward) && job.attentive.is_some() {
+                    job.attend(at.wall, event, is_certain);
                 }
             }
         }
@@ -439,6 +532,8 @@ impl Checker {
         let is_set = last.wall.saturating_add(passed) != at.wall;
         let was_away = self.away_until + SLACK > last.true_time;
         let until = if is_set || was_away || is_busy { last.wall } else { at.wall };
+        // What it finds when it is back it deals with in any order.
+        let until = if was_away { until.min(self.away_wall) } else { until };
         self.audit_until(at, until, identity)
     }
 
@@ -456,7 +551,7 @@ impl Checker {
             self.periods += seen;
             let is_owed = self.commit.is_none()
                 && !self.has_committed
-                && job.counts.iter().any(Option::is_some);
+                && job.counts.iter().any(|count| count.number.is_some());
             let is_late = job.attentive.is_some_and(|since| until > since);
             if is_owed && is_late && self.stopping.is_none() {
                 let counts = &job.counts;
@@ -475,25 +570,46 @@ impl Checker {
         if self.commit.is_some() || self.has_committed || self.stopping.is_some() {
             return true;
         }
+        if job.epochs.last().is_some_and(|epoch| epoch.event == self.event) {
+            // What it is now it has just become.
+            return true;
+        }
         let Some(chosen) = decision.chosen() else { return false };
         let policy = decision.job().policy();
         let is_active = self.is_active(&job.identity);
         let tries = job.tried.get(&decision.period());
-        let crowd = self.settings.max_running;
-        let is_crowded = crowd.is_some_and(|most| self.runs.len() >= most);
+        // A place that is free is taken at once, which takes the false machine a while.
+        let is_crowded =
+            self.is_crowded() || self.last_crowded.is_some_and(|last| last + SLACK >= at.true_time);
         let queued = self.settings.preparing == 1 && self.runs.len() > 1;
         let is_late = until >= expiry(policy, chosen).saturating_add(SLACK);
-        if tries.is_some_and(|tries| *tries > 0) || queued {
+        // What a try came to is dealt with in the same moment.
+        let is_tried = tries.is_some_and(|tries| *tries > 0 || job.last_untried >= at.true_time);
+        // And so it is if others are skipped unless that fails.
+        let of_job = |run: &&Run| run.identity == job.identity;
+        let is_put_off = policy.concurrency == Concurrency::Forbid
+            && (self.runs.values().filter(of_job).any(|run| !run.is_at_gate)
+                || job.last_untried >= at.true_time);
+        if is_tried || queued || is_put_off {
             return true;
         }
+        // What did not end is tried again after a pause.
+        let pause = if is_late { Duration::ZERO } else { PAUSE };
         let waits = policy.concurrency == Concurrency::Replace
-            && (is_active || job.last_active + SLACK >= at.true_time);
+            && (is_active || job.last_active + pause + SLACK >= at.true_time);
         waits || (!is_late && (tries.is_some() || is_crowded))
     }
 
-    fn is_active(&self, identity: &Rc<str>) -> bool {
+    fn is_crowded(&self) -> bool {
+        self.settings.max_running.is_some_and(|most| self.runs.len() >= most)
+    }
+
+    fn is_executing(&self, identity: &Rc<str>) -> bool {
         self.live.values().any(|execution| execution.is_known && execution.identity == *identity)
-            || self.runs.values().any(|run| run.identity == *identity)
+    }
+
+    fn is_active(&self, identity: &Rc<str>) -> bool {
+        self.is_executing(identity) || self.runs.values().any(|run| run.identity == *identity)
     }
 
     // ── Recording ───────────────────────────────────────────────────────────
@@ -509,6 +625,15 @@ impl Checker {
                 return Err(job.breach(Law::OneOutcome, what));
             }
         }
+        for recorded in &outcomes {
+            let Recorded { identity, period, outcome } = recorded;
+            self.job(identity).on_way.insert(*period);
+            if *outcome != Outcome::Executed {
+                let def = self.judged(recorded)?;
+                self.job(identity).judged.insert(*period, def);
+            }
+        }
+        self.moments.clear();
         self.commit = Some(outcomes);
         Ok(())
     }
@@ -517,10 +642,15 @@ impl Checker {
         let Recorded { identity, period, outcome } = recorded;
         let job = self.job(identity);
         // One that runs on after its marks were reset is recorded again.
-        let is_old = *outcome == Outcome::Executed && is_heard && !job.tried.contains_key(period);
+        let is_known = job.tried.contains_key(period) || job.judged.contains_key(period);
+        let is_old = *outcome == Outcome::Executed && is_heard && !is_known;
         if !job.closed.contains_key(period) && !is_old {
             let closed = Closed { outcome: Some(*outcome), is_logged: !is_heard };
             job.closed.insert(*period, closed);
+            if !is_heard {
+                // One of those is what the file has as the last.
+                job.on_record.insert(*period);
+            }
             if is_heard {
                 self.unlogged.push((Rc::clone(identity), *period));
             }
@@ -530,26 +660,38 @@ impl Checker {
     fn gone(&mut self, at: Time, stopped: bool) -> Result<(), Breach> {
         if self.is_up {
             if stopped {
-                self.check_stop()?;
+                self.check_stop(at)?;
             } else if self.stopping.is_none() && !self.is_starting {
                 self.end_of_watch(at)?;
             }
             self.check_endings(at)?;
         }
+        if self.has_committed && self.commit.is_none() {
+            // It died while it dealt with an answer, before the next batch.
+            let event = self.event;
+            self.jobs.values_mut().for_each(|job| job.drop_found(event));
+        }
         self.is_up = false;
         self.is_starting = false;
         self.stopping = None;
         (self.last, self.previous, self.has_committed) = (None, None, false);
-        self.away_until = Duration::ZERO;
+        (self.away_until, self.away_awake.1) = (Duration::ZERO, Duration::ZERO);
         self.runs.clear();
-        self.unlogged.clear();
+        (self.last_crowded, self.last_place) = (None, None);
+        for (identity, period) in core::mem::take(&mut self.unlogged) {
+            self.job(&identity).on_record.insert(period);
+        }
         self.unadopted.clear();
         self.looked_up.clear();
+        self.reloads.clear();
         self.lost.extend(self.commit.take().unwrap_or_default());
         for job in self.jobs.values_mut() {
             job.look_away();
-            if let Some(reach) = job.before_reset.take() {
+            if let Some((reach, floor)) = job.before_reset.take() {
+                // Whether the disk heard of the reset is not certain.
                 job.quiet_through = job.quiet_through.max(reach);
+                job.quiet_before = job.quiet_before.max(floor);
+                job.hazy_until = job.hazy_until.max(job.settled);
                 job.is_doubtful = true;
             }
             if core::mem::take(&mut job.is_leaving) {
@@ -559,14 +701,27 @@ impl Checker {
             if job.not_before.1.take().is_some() {
                 // Whether the disk heard of it is not certain.
                 job.confirmed = None;
+                job.hazy_until = job.hazy_until.max(job.settled);
+                job.is_doubtful = true;
             }
             job.fell.clear();
-            job.left.clear();
-            job.counts.clear();
-            job.behind.clear();
-            job.open.extend(core::mem::take(&mut job.passed));
+            job.set_adrift();
             job.tried.clear();
+            job.untried.clear();
         }
         Ok(())
     }
+}
+
+/// Whether whatever was heard before has been dealt with when this happens.
+const fn ends_event(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::Heard { .. }
+            | Fact::AtGate { .. }
+            | Fact::NotMade { .. }
+            | Fact::Committed
+            | Fact::Ended { .. }
+            | Fact::Gone { .. }
+    )
 }

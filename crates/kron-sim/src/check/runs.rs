@@ -1,13 +1,19 @@
 //! Laws about starting, running and ending.
 
 use super::account::expiry;
-use super::{COMMIT, Checker, SLACK};
+use super::judged::Untried;
+use super::{COMMIT, Checker, SLACK, UNKILLABLE};
 use crate::fact::Time;
 use crate::law::{Breach, Law};
 use core::time::Duration;
-use kron_core::{Concurrency, PeriodId, UtcSecond};
+use kron_core::{Concurrency, PeriodId, UtcInstant, UtcSecond};
 use kron_engine::event::{RunId, Shutdown};
 use std::rc::Rc;
+
+/// A preparation that takes longer does not keep others waiting (KROND, Limits).
+const STALLED: Duration = Duration::from_secs(1);
+/// How long a preparation may take.
+const PREPARATION: Duration = Duration::from_secs(30);
 
 /// One attempt of the daemon that runs.
 #[derive(Debug)]
@@ -16,7 +22,11 @@ pub struct Run {
     pub period: PeriodId,
     /// Which definition it was judged by.
     pub generation: u32,
+    /// When it began to be prepared, in true time.
+    pub began: Duration,
     pub is_at_gate: bool,
+    /// What the wall showed when it was.
+    pub started: UtcInstant,
     pub process: Option<u64>,
 }
 
@@ -25,16 +35,20 @@ pub struct Run {
 pub struct Execution {
     pub identity: Rc<str>,
     pub period: PeriodId,
+    /// When it began to be prepared and when it was released, in true time.
+    pub began: Duration,
     pub released: Duration,
-    pub timeout: Option<Duration>,
+    /// What is recorded of that: what the wall showed.
+    pub started: UtcInstant,
+    /// Between which times its timeout is over; like the next two, in the time that the
+    /// machine is not asleep.
+    pub timeout: Option<(Duration, Duration)>,
     pub terminated: Option<Duration>,
     pub killed: Option<Duration>,
     /// Whether the daemon that runs must know of it.
     pub is_known: bool,
-    /// Whether the daemon that runs started it.
-    pub is_own: bool,
-    /// Whether the daemon was away in between.
-    pub is_disturbed: bool,
+    /// Whether it watches it: it has started or adopted it.
+    pub is_watched: bool,
 }
 
 impl Checker {
@@ -47,10 +61,7 @@ impl Checker {
         chosen: UtcSecond,
     ) -> Result<(), Breach> {
         let is_active = self.is_active(identity);
-        let heard = core::mem::take(&mut self.heard);
-        let result = self.may_start(at, identity, period, chosen, is_active, &heard);
-        self.heard = heard;
-        result?;
+        self.may_start(at, identity, period, chosen, is_active)?;
         if self.stopping.is_some() {
             let what = format!("{period} is started by a daemon that is to end");
             return Err(self.job(identity).breach(Law::Ending, what));
@@ -60,8 +71,16 @@ impl Checker {
         job.last_active = at.true_time;
         let generation = job.generation;
         let identity = Rc::clone(identity);
-        self.runs
-            .insert(id, Run { identity, period, generation, is_at_gate: false, process: None });
+        let run = Run {
+            identity,
+            period,
+            generation,
+            began: at.true_time,
+            is_at_gate: false,
+            started: at.wall,
+            process: None,
+        };
+        self.runs.insert(id, run);
         if let Some(most) = self.settings.max_running.filter(|most| self.runs.len() > *most) {
             let what = format!("{} runs at once, at most {most} may be", self.runs.len());
             return Err(Breach { law: Law::Crowd, what });
@@ -76,10 +95,12 @@ impl Checker {
         period: PeriodId,
         chosen: UtcSecond,
         is_active: bool,
-        heard: &[kron_core::UtcInstant],
     ) -> Result<(), Breach> {
         let now = at.wall;
-        let is_queued = self.settings.preparing == 1;
+        let has_place = self.settings.preparing == 1
+            && self.last_place(at).is_some_and(|freed| self.is_recent(at, freed));
+        let last_active = self.job(identity).last_active;
+        let is_free = has_place || self.is_recent(at, last_active);
         let job = self.job(identity);
         let breach = |law, what: String| Err(job.breach(law, format!("{period} at {now}: {what}")));
         let Some(def) = job.def() else {
@@ -117,10 +138,9 @@ impl Checker {
         job.check_catch_up(&decision)?;
         let expiry = expiry(&policy, chosen);
         if now >= expiry {
-            // Judged in time, it may have waited for its turn.
-            let may_wait = is_queued || policy.concurrency == Concurrency::Replace;
-            let in_time = heard.iter().any(|at| *at >= chosen.instant() && *at < expiry);
-            if !(may_wait && in_time) {
+            // Judged in time, it may have waited for its turn, which has just come.
+            let (for_others, for_place) = job.has_waited(chosen, expiry);
+            if !(for_others && is_free || for_place && has_place) {
                 return breach(Law::NotLate, format!("started after its deadline, {expiry}"));
             }
         }
@@ -135,22 +155,58 @@ impl Checker {
         }
     }
 
-    pub(super) fn at_gate(&mut self, id: RunId) -> Result<(), Breach> {
+    pub(super) fn at_gate(&mut self, at: Time, id: RunId) -> Result<(), Breach> {
+        self.free_place(at, id);
         let Some(run) = self.runs.get_mut(&id) else { return Ok(()) };
-        run.is_at_gate = true;
+        (run.is_at_gate, run.started) = (true, at.wall);
         let (identity, period, generation) = (Rc::clone(&run.identity), run.period, run.generation);
+        let event = self.event + 1;
         let job = self.job(&identity);
+        job.at_gate = Some((period, event));
+        job.last_begun = at.true_time;
         if job.generation != generation || !job.is_configured {
             let what = format!("{period} goes on by a definition that is not in force any more");
             return Err(job.breach(Law::InForce, what));
         }
+        if let Some(def) = job.known.clone() {
+            job.judged.insert(period, def);
+        }
         Ok(())
     }
 
+    /// A preparation is over.
+    fn free_place(&mut self, at: Time, id: RunId) {
+        if let Some(run) = self.runs.get(&id).filter(|run| !run.is_at_gate) {
+            let freed = at.true_time.min(run.began + STALLED);
+            self.last_place = self.last_place.max(Some(freed));
+        }
+    }
+
+    /// When a place among those being prepared became free last.
+    fn last_place(&self, at: Time) -> Option<Duration> {
+        let preparing = self.runs.values().filter(|run| !run.is_at_gate);
+        let stalled = preparing.map(|run| run.began + STALLED);
+        stalled.filter(|stalled| *stalled <= at.true_time).chain(self.last_place).max()
+    }
+
+    /// Whether the daemon cannot have dealt with something long ago.
+    fn is_recent(&self, at: Time, then: Duration) -> bool {
+        let unheard = self.away_until + SLACK >= at.true_time && then >= self.away_from;
+        then + SLACK >= at.true_time || unheard
+    }
+
     /// A try came to nothing.
-    pub(super) fn untry(&mut self, id: RunId) {
+    pub(super) fn untry(&mut self, at: Time, id: RunId, is_failure: bool) {
+        self.note_crowd(at);
+        self.free_place(at, id);
         let Some(run) = self.runs.remove(&id) else { return };
-        if let Some(tries) = self.job(&run.identity).tried.get_mut(&run.period) {
+        let job = self.job(&run.identity);
+        // Until then it was in the way of others.
+        (job.last_untried, job.last_active) = (at.true_time, at.true_time);
+        let untried = Untried { at: at.true_time, generation: run.generation, is_failure };
+        job.untried.insert(run.period, untried);
+        job.judged.remove(&run.period);
+        if let Some(tries) = job.tried.get_mut(&run.period) {
             *tries = tries.saturating_sub(1);
         }
     }
@@ -168,6 +224,7 @@ impl Checker {
         };
         run.process = Some(process);
         let (identity, period, is_at_gate) = (Rc::clone(&run.identity), run.period, run.is_at_gate);
+        let (began, started) = (run.began, run.started);
         let job = self.job(&identity);
         if !job.ran.insert(period) {
             return Err(job.breach(Law::OneRun, format!("{period} runs twice")));
@@ -176,29 +233,46 @@ impl Checker {
             let what = format!("{period} runs before its start is durable");
             return Err(job.breach(Law::Durable, what));
         }
-        let timeout = job.defs.back().and_then(|def| def.text.timeout);
-        job.last_active = at.true_time;
+        let timeout = job.known.as_ref().and_then(|def| def.text.timeout);
+        let timeout = timeout.map(|timeout| at.awake + timeout);
+        (job.last_active, job.last_begun) = (at.true_time, at.true_time);
         let execution = Execution {
             identity,
             period,
+            began,
             released: at.true_time,
-            timeout,
+            started,
+            timeout: timeout.map(|over| (over, over)),
             terminated: None,
             killed: None,
             is_known: true,
-            is_own: true,
-            is_disturbed: false,
+            is_watched: true,
         };
         self.live.insert(process, execution);
         Ok(())
     }
 
-    pub(super) fn adopted(&mut self, id: RunId, process: u64) {
+    pub(super) fn adopted(&mut self, at: Time, id: RunId, process: u64) {
         self.unadopted.retain(|known| *known != process);
         let Some(execution) = self.live.get_mut(&process) else { return };
-        execution.is_known = true;
+        (execution.is_known, execution.is_watched) = (true, true);
+        // This daemon has not asked it to end.
+        (execution.terminated, execution.killed) = (None, None);
         let (identity, period) = (Rc::clone(&execution.identity), execution.period);
-        let run = Run { identity, period, generation: 0, is_at_gate: true, process: Some(process) };
+        let (began, started) = (execution.began, execution.started);
+        // How long it has run is known by its age, in which it was prepared; and by the wall,
+        // which may have been set, but is believed if preparing it can be the difference.
+        let ran = at.true_time.checked_sub(execution.released).unwrap();
+        let age = at.true_time.checked_sub(execution.began).unwrap();
+        let shown = at.wall.since(started).unwrap_or_default();
+        let known = self.jobs.get(&identity).and_then(|job| job.known.as_ref());
+        execution.timeout = known.and_then(|def| def.text.timeout).map(|timeout| {
+            let over = |ran| at.awake + timeout.saturating_sub(ran);
+            (over(age), over(shown.clamp(ran.saturating_sub(PREPARATION), ran)))
+        });
+        let process = Some(process);
+        let run =
+            Run { identity, period, generation: 0, began, is_at_gate: true, started, process };
         self.runs.insert(id, run);
     }
 
@@ -206,71 +280,98 @@ impl Checker {
         // Whoever looks for it now finds that it is gone.
         self.unadopted.retain(|known| *known != process);
         let Some(execution) = self.live.remove(&process) else { return Ok(()) };
-        self.job(&execution.identity).last_active = at.true_time;
-        self.check_timeout(&execution, at.true_time)
+        let job = self.job(&execution.identity);
+        (job.last_active, job.last_begun) = (at.true_time, at.true_time);
+        self.check_timeout(&execution, at.awake)
     }
 
-    pub(super) fn forgotten(&mut self, id: RunId) {
+    /// A run is about to go.
+    fn note_crowd(&mut self, at: Time) {
+        if self.is_crowded() {
+            self.last_crowded = Some(at.true_time);
+        }
+    }
+
+    pub(super) fn forgotten(&mut self, at: Time, id: RunId) {
+        self.note_crowd(at);
+        self.free_place(at, id);
         let Some(run) = self.runs.remove(&id) else { return };
         if run.is_at_gate && run.process.is_none() {
             // It died at the gate; that was its run.
             self.job(&run.identity).fell.insert(run.period);
+        } else if run.process.is_some() {
+            // Something of it may have lived on after it.
+            let job = self.job(&run.identity);
+            (job.last_active, job.last_begun) = (at.true_time, at.true_time);
         }
     }
 
     pub(super) fn signalled(&mut self, at: Time, id: RunId, kill: bool) -> Result<(), Breach> {
-        let now = at.true_time;
+        let now = at.awake;
         let Some(run) = self.runs.get(&id) else { return Ok(()) };
         let (identity, period) = (Rc::clone(&run.identity), run.period);
-        let Some(process) = run.process else { return Ok(()) };
+        // Its leader may be gone, and the rest of its group not.
+        let Some(execution) = run.process.and_then(|process| self.live.get(&process)) else {
+            return Ok(());
+        };
         let is_stopping = self.stopping == Some(Shutdown::Terminate);
         let job = &self.jobs[&identity];
-        let replaces =
-            job.defs.iter().any(|def| def.job.policy().concurrency == Concurrency::Replace);
-        // Its leader may be gone, and the rest of its group not.
-        let Some(execution) = self.live.get_mut(&process) else { return Ok(()) };
-        let ran = now.checked_sub(execution.released).unwrap();
-        let timeouts = job.defs.iter().filter_map(|def| def.text.timeout).chain(execution.timeout);
-        let timed_out = timeouts.min().is_some_and(|least| !execution.is_own || ran >= least);
+        let breach = |what: String| Err(job.breach(Law::Timeout, format!("{period} {what}")));
         if kill {
-            execution.killed.get_or_insert(now);
             let since = execution.terminated.map(|at| now.checked_sub(at).unwrap());
             if since.is_none_or(|since| since < self.settings.grace) {
-                let what = format!("{period} is killed {since:?} after it was asked to end");
-                return Err(job.breach(Law::Timeout, what));
+                return breach(format!("is killed {since:?} after it was asked to end"));
             }
+            self.check_kill(execution, now)?;
         } else {
-            execution.terminated.get_or_insert(now);
-            if !(is_stopping || replaces || timed_out) {
-                let what = format!("{period} is asked to end for no reason, after {ran:?}");
-                return Err(job.breach(Law::Timeout, what));
+            // One that was at its gate when it was to be replaced, is when it runs.
+            let since = execution.began.max(at.true_time.saturating_sub(COMMIT));
+            let timed_out = execution.timeout.is_some_and(|(least, _)| now >= least);
+            if !(is_stopping || job.replaced_since(since) || timed_out) {
+                let ran = at.true_time.checked_sub(execution.released).unwrap();
+                return breach(format!("is asked to end for no reason, after {ran:?}"));
             }
+            self.check_timeout(execution, now)?;
+        }
+        let process = run.process.unwrap_or_default();
+        if let Some(execution) = self.live.get_mut(&process) {
+            let when = if kill { &mut execution.killed } else { &mut execution.terminated };
+            when.get_or_insert(now);
         }
         Ok(())
     }
 
+    /// Until when something must be done that is due then: not while the daemon is away.
+    fn latest(&self, due: Duration) -> Duration {
+        let (from, until) = self.away_awake;
+        let due = if from <= due + SLACK { due.max(until) } else { due };
+        due + SLACK
+    }
+
+    /// Was it asked to end when its timeout was over, and made to?
     fn check_timeout(&self, execution: &Execution, now: Duration) -> Result<(), Breach> {
-        if !self.is_up || !execution.is_own || execution.is_disturbed {
+        if !self.is_up || !execution.is_watched {
             return Ok(());
         }
-        let job = &self.jobs[&execution.identity];
-        let (period, ran) = (execution.period, now.checked_sub(execution.released).unwrap());
-        if let Some(timeout) = execution.timeout
-            && ran > timeout + SLACK
-            && execution.terminated.is_none_or(|at| at > execution.released + timeout + SLACK)
+        if let Some((_, over)) = execution.timeout
+            && execution.terminated.is_none()
+            && now > self.latest(over)
         {
-            let what = format!("{period} ran for {ran:?}, its timeout is {timeout:?}");
-            return Err(job.breach(Law::Timeout, what));
+            let late = now.checked_sub(over).unwrap();
+            let what = format!("{} runs on {late:?} after its timeout", execution.period);
+            return Err(self.jobs[&execution.identity].breach(Law::Timeout, what));
         }
-        if let Some(at) = execution.terminated
-            && now > at + self.settings.grace + SLACK
+        self.check_kill(execution, now)
+    }
+
+    fn check_kill(&self, execution: &Execution, now: Duration) -> Result<(), Breach> {
+        if let Some(asked) = execution.terminated
             && execution.killed.is_none()
+            && now > self.latest(asked + self.settings.grace)
         {
-            let what = format!(
-                "{period} was asked to end {:?} ago and not killed",
-                now.checked_sub(at).unwrap()
-            );
-            return Err(job.breach(Law::Timeout, what));
+            let since = now.checked_sub(asked).unwrap();
+            let what = format!("{} was asked to end {since:?} ago, not killed", execution.period);
+            return Err(self.jobs[&execution.identity].breach(Law::Timeout, what));
         }
         Ok(())
     }
@@ -278,29 +379,35 @@ impl Checker {
     /// The daemon goes: what had it to end before?
     pub(super) fn check_endings(&mut self, at: Time) -> Result<(), Breach> {
         for execution in self.live.values() {
-            self.check_timeout(execution, at.true_time)?;
+            self.check_timeout(execution, at.awake)?;
         }
-        self.live.values_mut().for_each(|execution| execution.is_own = false);
+        self.live.values_mut().for_each(|execution| execution.is_watched = false);
         Ok(())
     }
 
-    pub(super) fn check_stop(&self) -> Result<(), Breach> {
+    pub(super) fn check_stop(&self, at: Time) -> Result<(), Breach> {
         let breach = |what: &str| Err(Breach { law: Law::Ending, what: what.into() });
         if self.commit.is_some() {
             return breach("the daemon ends while a batch is on its way");
         }
         let waits = self.stopping == Some(Shutdown::Wait) && self.settings.shutdown_limit.is_none();
-        if waits && self.live.values().any(|execution| execution.is_own) {
+        // Nobody waits for what does not end even by KILL.
+        let is_given_up = |killed: Duration| killed + UNKILLABLE <= at.awake;
+        let is_awaited = |execution: &Execution| {
+            execution.is_watched && !execution.killed.is_some_and(is_given_up)
+        };
+        if waits && self.live.values().any(is_awaited) {
             return breach("the daemon was to wait for its jobs, and did not");
         }
         Ok(())
     }
 
-    /// Whether an execution of a job was active while an outcome was on its way.
+    /// Whether an execution of a job was active at some moment, as far as the daemon knew:
+    /// not one that was being prepared, of which nobody knows whether it begins.
     pub(super) fn was_active(&self, at: Time, identity: &Rc<str>) -> bool {
-        let last = self.jobs[identity].last_active;
-        // What ended while the daemon was away is heard of after it is back.
-        let unheard = self.away_until + SLACK >= at.true_time && last >= self.away_from;
-        self.is_active(identity) || last + COMMIT >= at.true_time || unheard
+        let has_begun = |run: &Run| run.is_at_gate && run.identity == *identity;
+        self.is_executing(identity)
+            || self.runs.values().any(has_begun)
+            || self.is_recent(at, self.jobs[identity].last_begun)
     }
 }

@@ -47,11 +47,13 @@ impl World<'_> {
                     pid: self.next_pid,
                     boot: self.boot,
                     ticks: self.clock.moment().uptime.as_millis() as u64 / 10,
+                    made: self.clock.now(),
                     is_released: false,
                     is_ended: false,
                     is_adopted: false,
                     habits: Habits::draw(&mut rng),
                     turn: 0,
+                    stuck_until: None,
                     group_gone: None,
                 };
                 self.next_pid += 1;
@@ -110,7 +112,9 @@ impl World<'_> {
         let kept = kept.and_then(|(id, bytes)| state::decode(bytes, &id).ok());
         let is_it =
             |active: &kept::Active| active.period == period && active.process == process.kept();
-        let durable = kept.is_some_and(|kept| kept.active.iter().any(is_it));
+        // What somebody did to the file since then is another matter.
+        let durable = self.disk.is_meddled(&identity)
+            || kept.is_some_and(|kept| kept.active.iter().any(is_it));
         let is_dead = process.is_ended;
         process.is_released = !is_dead;
         let runs = process.habits.runs;
@@ -198,10 +202,10 @@ impl World<'_> {
         }
         process.habits.code = if is_kill { 137 } else { 143 };
         // What is stuck in the kernel gets the signal when it comes out.
-        let stuck = core::mem::take(&mut process.habits.stuck);
+        let stuck_until = *process.stuck_until.get_or_insert(now + process.habits.stuck);
         let mut rng = Rng::of(self.scenario.seed, &[7, number]);
         let after = if is_kill { SOON } else { rng.length(SOON, Duration::from_secs(3)) };
-        self.arrange_exit(number, after + stuck);
+        self.arrange_exit(number, after + stuck_until.saturating_sub(now));
         Ok(())
     }
 

@@ -1,4 +1,5 @@
-//! The false clocks: true time, the wall's, and the uptime of a boot.
+//! The false clocks: true time, the wall's, and the uptime of a boot, which stands
+//! still while the machine sleeps.
 
 use core::time::Duration;
 use kron_core::UtcInstant;
@@ -11,6 +12,10 @@ const UPTIME_AT_BOOT: Duration = Duration::from_secs(20);
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     now: Duration,
+    /// Until when the machine sleeps, and how long it has slept so far.
+    asleep_until: Duration,
+    slept: Duration,
+    /// When it booted, in the time it was not asleep.
     booted: Duration,
     /// What the wall showed, and when that was.
     set: (UtcInstant, Duration),
@@ -19,7 +24,9 @@ pub struct Clock {
 impl Clock {
     /// Clocks at the beginning of a world.
     pub const fn new(wall: UtcInstant) -> Self {
-        Self { now: Duration::ZERO, booted: Duration::ZERO, set: (wall, Duration::ZERO) }
+        let (now, asleep_until) = (Duration::ZERO, Duration::ZERO);
+        let (slept, booted) = (Duration::ZERO, Duration::ZERO);
+        Self { now, asleep_until, slept, booted, set: (wall, now) }
     }
 
     /// True time.
@@ -34,15 +41,33 @@ impl Clock {
 
     /// What the engine is told.
     pub fn moment(&self) -> Moment {
-        Moment {
-            now: self.wall(),
-            uptime: self.now.checked_sub(self.booted).unwrap() + UPTIME_AT_BOOT,
-        }
+        Moment { now: self.wall(), uptime: self.uptime() }
+    }
+
+    fn uptime(&self) -> Duration {
+        self.awake().checked_sub(self.booted).unwrap() + UPTIME_AT_BOOT
+    }
+
+    /// True time that the machine was not asleep.
+    pub fn awake(&self) -> Duration {
+        self.now.checked_sub(self.slept).unwrap()
+    }
+
+    /// The machine sleeps until then.
+    pub fn sleep(&mut self, until: Duration) {
+        self.asleep_until = self.asleep_until.max(until);
+    }
+
+    /// Until when it does.
+    pub const fn asleep_until(&self) -> Duration {
+        self.asleep_until
     }
 
     /// Time passes.
     pub fn pass_to(&mut self, now: Duration) {
-        self.now = self.now.max(now);
+        let now = self.now.max(now);
+        self.slept += self.asleep_until.min(now).saturating_sub(self.now);
+        self.now = now;
     }
 
     /// The clock on the wall is set.
@@ -54,8 +79,8 @@ impl Clock {
     }
 
     /// The machine boots.
-    pub const fn boot(&mut self) {
-        self.booted = self.now;
+    pub fn boot(&mut self) {
+        self.booted = self.awake();
     }
 
     /// When the wall will show this, in true time; now if it is past that.
@@ -64,8 +89,8 @@ impl Clock {
     }
 
     /// When the uptime will be this, in true time.
-    pub const fn when_up(&self, uptime: Duration) -> Duration {
-        self.booted.saturating_add(uptime.saturating_sub(UPTIME_AT_BOOT))
+    pub fn when_up(&self, uptime: Duration) -> Duration {
+        self.now.max(self.asleep_until).saturating_add(uptime.saturating_sub(self.uptime()))
     }
 }
 
@@ -85,5 +110,21 @@ mod tests {
         clock.boot();
         assert_eq!(clock.moment().uptime, UPTIME_AT_BOOT);
         assert_eq!(clock.when_up(UPTIME_AT_BOOT), Duration::from_secs(60));
+    }
+
+    /// As `CLOCK_MONOTONIC` does, by which the daemon measures what passes.
+    #[test]
+    fn the_uptime_stands_still_in_sleep() {
+        let seconds = Duration::from_secs;
+        let mut clock = Clock::new("2026-03-02T10:00:00Z".parse().unwrap());
+        clock.pass_to(seconds(60));
+        clock.sleep(seconds(3660));
+        assert_eq!(clock.when_up(UPTIME_AT_BOOT + seconds(90)), seconds(3690));
+        clock.pass_to(seconds(3670));
+        assert_eq!(clock.wall().to_string(), "2026-03-02T11:01:10Z");
+        assert_eq!(clock.moment().uptime, UPTIME_AT_BOOT + seconds(70));
+        assert_eq!(clock.when_up(UPTIME_AT_BOOT + seconds(90)), seconds(3690));
+        clock.boot();
+        assert_eq!((clock.moment().uptime, clock.awake()), (UPTIME_AT_BOOT, seconds(70)));
     }
 }

@@ -1,12 +1,12 @@
 //! Reading the configuration and what the disk knows of its jobs, at a start and
 //! at a reload, as the daemon does it.
 
-use super::disk::appending;
-use super::{Told, World};
+use super::disk::{Op, TIDYING, appending};
+use super::{Armed, Told, World};
 use crate::fact::{Fact, OnDisk};
 use crate::law::Breach;
 use crate::rng::Rng;
-use crate::scenario::{Definition, PATH};
+use crate::scenario::{Crash, Definition, PATH};
 use core::time::Duration;
 use kron_core::{Identity, Zones};
 use kron_engine::Engine;
@@ -18,6 +18,9 @@ use std::rc::Rc;
 
 /// A line that nobody understands.
 const NONSENSE: &str = "61 * * * * name=broken command=/bin/false";
+
+/// Jobs as the engine hears of them, and what that means.
+type Enrolled = (Vec<Enrolment>, Vec<Fact>);
 
 impl World<'_> {
     /// The file as it stands; nothing if it is not valid.
@@ -48,16 +51,25 @@ impl World<'_> {
         };
         self.life += 1;
         self.note(Fact::Started)?;
-        self.disk.tidy();
+        self.lay_ambush();
+        for op in TIDYING {
+            if self.look_up(op)? {
+                return Ok(());
+            }
+        }
+        self.disk.sweep();
         let configured: BTreeSet<Identity> =
             entries.iter().map(|entry| entry.job.identity().clone()).collect();
-        let (enrolments, mut facts) = self.enrol(entries, &BTreeSet::new());
+        let Some((enrolments, mut facts)) = self.enrol(entries, &BTreeSet::new())? else {
+            return Ok(());
+        };
         // Whoever is not configured is gone.
         let roster = self.disk.roster();
         let others =
             roster.into_iter().filter(|(id, known)| !known.gone && !configured.contains(id));
         let gone: Vec<RosterLine> = others.map(|(id, _)| RosterLine::Gone(id)).collect();
-        // The daemon is there from here on, as far as crashes go.
+        // The daemon is there from here on, as far as other crashes go.
+        self.ambush = None;
         self.engine =
             Some(Engine::new(self.scenario.settings, Zones::bundled(), self.clock.moment()));
         for op in appending(&gone, false) {
@@ -87,7 +99,9 @@ impl World<'_> {
         self.is_reading = true;
         engine.set_reading(true);
         let known: BTreeSet<Identity> = engine.identities().cloned().collect();
-        let (enrolments, facts) = self.enrol(entries, &known);
+        self.lay_ambush();
+        let Some((enrolments, facts)) = self.enrol(entries, &known)? else { return Ok(()) };
+        self.ambush = None;
         let mut rng = Rng::of(self.scenario.seed, &[8, self.told]);
         let took = rng.length(Duration::from_micros(100), Duration::from_secs(2));
         self.tell_later(took, Told::Read(enrolments, self.config.clone(), facts));
@@ -110,12 +124,13 @@ impl World<'_> {
         if core::mem::take(&mut self.is_wanted) { self.read() } else { Ok(()) }
     }
 
-    /// What there is of jobs (STATE, State Corruption Handling).
+    /// What there is of jobs (STATE, State Corruption Handling); nothing if somebody dies
+    /// while it is looked at.
     fn enrol(
         &mut self,
         entries: Vec<kron_tab::Entry>,
         known: &BTreeSet<Identity>,
-    ) -> (Vec<Enrolment>, Vec<Fact>) {
+    ) -> Result<Option<Enrolled>, Breach> {
         let mut roster = self.disk.roster();
         let (mut facts, mut news) = (Vec::new(), Vec::new());
         let mut enrolments = Vec::new();
@@ -127,29 +142,30 @@ impl World<'_> {
             }
             let name = identity.as_str();
             let mut found = Found { roster: roster.remove(&identity), ..Found::default() };
-            let unanswered = self.unanswered.remove(name);
             let mut survived = false;
             if let Some(bytes) = self.disk.read(name) {
-                survived = unanswered.is_some_and(|unanswered| unanswered == bytes);
+                survived = self.unanswered.get(name).is_some_and(|unanswered| unanswered == bytes);
                 match state::decode(bytes, &identity) {
                     Ok(kept) => found.kept = Some(kept),
                     Err(_) => {
                         found.quarantined = Some(format!("{name}.corrupt").into());
-                        self.disk.quarantine(name);
                         self.figures.quarantined += 1;
+                        for op in [Op::Aside(name.into()), Op::SyncNames] {
+                            if self.look_up(op)? {
+                                return Ok(None);
+                            }
+                        }
                     }
                 }
             }
             let had_file = found.roster.as_ref().is_some_and(|known| known.has_file);
-            let was_gone = found.roster.as_ref().is_some_and(|known| known.gone);
             if !had_file && (found.kept.is_some() || found.quarantined.is_some()) {
                 news.push(RosterLine::HasFile(identity.clone()));
                 if let Some(known) = &mut found.roster {
                     known.has_file = true;
                 }
             }
-            let is_damaged =
-                found.quarantined.is_some() || (found.kept.is_none() && had_file && !was_gone);
+            let is_damaged = found.quarantined.is_some() || (found.kept.is_none() && had_file);
             let on_disk = if is_damaged {
                 OnDisk::Damaged
             } else if found.kept.is_none() && found.roster.is_none() {
@@ -170,12 +186,49 @@ impl World<'_> {
                 survived,
                 alive: alive.iter().flatten().copied().collect(),
             });
-            let alive = alive.iter().map(Option::is_some).collect();
+            let now = self.clock.now();
+            let age = |number: u64| {
+                let made = self.processes.get(&number).map_or(now, |process| process.made);
+                now.saturating_sub(made)
+            };
+            let alive = alive.into_iter().map(|number| number.map(age)).collect();
             enrolments.push(Enrolment { entry, found, alive });
         }
         for op in appending(&news, true) {
-            self.disk.apply(op);
+            if self.look_up(op)? {
+                return Ok(None);
+            }
         }
-        (enrolments, facts)
+        for enrolment in &enrolments {
+            let identity = enrolment.entry.job.identity();
+            if !known.contains(identity) {
+                self.unanswered.remove(identity.as_str());
+            }
+        }
+        Ok(Some((enrolments, facts)))
+    }
+
+    /// Sometimes somebody dies while the disk is looked at.
+    fn lay_ambush(&mut self) {
+        let mut rng = Rng::of(self.scenario.seed, &[10, self.told, self.life.into()]);
+        self.ambush = rng.percent(3).then(|| Armed {
+            how: *rng.pick(&[Crash::Kill, Crash::Reboot, Crash::Disk]),
+            steps: rng.below(8) as u32,
+            down: rng.length(Duration::from_millis(5), Duration::from_secs(60)),
+        });
+    }
+
+    /// An operation of whoever looks at the disk. Returns whether somebody dies first.
+    fn look_up(&mut self, op: Op) -> Result<bool, Breach> {
+        match &mut self.ambush {
+            Some(Armed { steps: 0, .. }) => {
+                let Some(armed) = self.ambush.take() else { return Ok(false) };
+                return self.crash(armed);
+            }
+            Some(armed) => armed.steps -= 1,
+            None => {}
+        }
+        self.disk.apply(op);
+        Ok(false)
     }
 }

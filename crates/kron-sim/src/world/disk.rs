@@ -1,12 +1,13 @@
 //! The false disk: files and names, each as it is and as it would be after the
-//! power failed. A commit is a list of operations on it, as the real store's.
+//! power failed. A commit is a list of operations on it, as the real store's, which also
+//! writes into files that it has replaced before; here at once.
 
 use crate::rng::Rng;
 use kron_core::Identity;
 use kron_engine::commit::{Batch, RosterLine, Rostered};
 use kron_engine::roster::{self, HEADER};
 use kron_engine::state;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 const ROSTER: &str = "roster";
 
@@ -31,7 +32,17 @@ pub enum Op {
     Append(Vec<u8>),
     /// Makes the roster durable.
     SyncRoster,
+    /// Takes away what a crash has left.
+    Clear,
+    /// Takes away a last line of the roster that was cut short.
+    CutRoster,
+    /// Moves a damaged file aside.
+    Aside(String),
 }
+
+/// What a start does first: leftovers go, and a last line cut short; what it finds is
+/// durable before anything is built on it.
+pub const TIDYING: [Op; 4] = [Op::Clear, Op::CutRoster, Op::SyncRoster, Op::SyncNames];
 
 /// The state directory.
 #[derive(Clone, Debug)]
@@ -40,6 +51,10 @@ pub struct Disk {
     names: BTreeMap<String, u64>,
     durable: BTreeMap<String, u64>,
     next: u64,
+    /// What somebody put in the place of what was written there.
+    meddled: BTreeSet<String>,
+    /// Names of files that were replaced: durably, and by the batch on its way.
+    spares: (VecDeque<String>, Vec<String>),
 }
 
 impl Default for Disk {
@@ -47,9 +62,14 @@ impl Default for Disk {
         let header = HEADER.as_bytes().to_vec();
         let roster = File { content: header.clone(), synced: header };
         let names = BTreeMap::from([(ROSTER.to_string(), 0)]);
-        Self { files: HashMap::from([(0, roster)]), durable: names.clone(), names, next: 1 }
+        let files = HashMap::from([(0, roster)]);
+        let (meddled, spares) = Default::default();
+        Self { files, durable: names.clone(), names, next: 1, meddled, spares }
     }
 }
+
+/// What the names of files begin with that were replaced.
+const SPARE: &str = "spare-";
 
 fn temporary(name: &str) -> String {
     format!("{name}.tmp")
@@ -88,6 +108,14 @@ impl Disk {
     pub fn apply(&mut self, op: Op) {
         match op {
             Op::Write(name, bytes) => {
+                let spare = self.spares.0.pop_front().and_then(|spare| self.names.remove(&spare));
+                if let Some(number) = spare
+                    && let Some(file) = self.files.get_mut(&number)
+                {
+                    file.content = bytes;
+                    self.names.insert(name, number);
+                    return;
+                }
                 self.files.insert(self.next, File { content: bytes, synced: Vec::new() });
                 self.names.insert(name, self.next);
                 self.next += 1;
@@ -95,16 +123,38 @@ impl Disk {
             Op::Sync(name) => self.sync(&name),
             Op::Rename(from, to) => {
                 if let Some(file) = self.names.remove(&from) {
-                    self.names.insert(to, file);
+                    self.meddled.remove(&to);
+                    if let Some(old) = self.names.insert(to, file) {
+                        let spare = format!("{SPARE}{old}");
+                        self.names.insert(spare.clone(), old);
+                        self.spares.1.push(spare);
+                    }
                 }
             }
-            Op::SyncNames => self.durable.clone_from(&self.names),
+            Op::SyncNames => {
+                self.durable.clone_from(&self.names);
+                let (spares, replaced) = &mut self.spares;
+                spares.extend(replaced.drain(..));
+            }
             Op::Append(bytes) => {
                 if let Some(file) = self.file_mut(ROSTER) {
                     file.content.extend(bytes);
                 }
             }
             Op::SyncRoster => self.sync(ROSTER),
+            Op::Clear => {
+                self.forget_spares();
+                self.names.retain(|name, _| name.strip_suffix(".tmp").is_none());
+            }
+            Op::CutRoster => {
+                if let Some(file) = self.file_mut(ROSTER) {
+                    let end = file.content.iter().rposition(|byte| *byte == b'\n');
+                    file.content.truncate(end.map_or(0, |end| end + 1));
+                }
+            }
+            Op::Aside(name) => {
+                self.names.remove(&name);
+            }
         }
     }
 
@@ -134,6 +184,7 @@ impl Disk {
     /// Replaces a file behind everybody's back, or takes it away.
     pub fn meddle(&mut self, name: &str, content: Option<Vec<u8>>) {
         self.names.remove(name);
+        self.meddled.insert(name.into());
         if let Some(content) = content {
             self.files.insert(self.next, File { synced: content.clone(), content });
             self.names.insert(name.into(), self.next);
@@ -142,14 +193,15 @@ impl Disk {
         self.durable.clone_from(&self.names);
     }
 
-    /// Moves a damaged file aside.
-    pub fn quarantine(&mut self, name: &str) {
-        self.names.remove(name);
-        self.durable.clone_from(&self.names);
+    /// Whether that happened to a file since it was written.
+    #[must_use]
+    pub fn is_meddled(&self, name: &str) -> bool {
+        self.meddled.contains(name)
     }
 
     /// What was not made durable is lost, kept or torn.
     pub fn power_fails(&mut self, rng: &mut Rng) {
+        self.forget_spares();
         let mut all: Vec<String> = self.names.keys().chain(self.durable.keys()).cloned().collect();
         all.sort_unstable();
         all.dedup();
@@ -171,6 +223,12 @@ impl Disk {
                 match rng.below(3) {
                     0 => file.content.clone_from(&file.synced),
                     1 => {}
+                    _ if !file.content.starts_with(&file.synced) => {
+                        // Some of it is new, the rest is what was there before.
+                        let new = rng.below(file.content.len() as u64 + 1) as usize;
+                        file.content.truncate(new);
+                        file.content.extend(file.synced.get(new..).unwrap_or_default());
+                    }
                     _ => {
                         let kept = file.synced.len().min(file.content.len());
                         let torn = rng.below((file.content.len() - kept) as u64 + 1) as usize;
@@ -182,18 +240,18 @@ impl Disk {
         }
     }
 
-    /// What a start does first: leftovers go, and a last line cut short; what it finds
-    /// is durable before anything is built on it.
-    pub fn tidy(&mut self) {
-        self.names.retain(|name, _| name.strip_suffix(".tmp").is_none());
-        self.durable.clone_from(&self.names);
-        let names = &self.names;
-        self.files.retain(|number, _| names.values().any(|known| known == number));
-        if let Some(file) = self.file_mut(ROSTER) {
-            let whole = file.content.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            file.content.truncate(whole);
-            file.synced.clone_from(&file.content);
-        }
+    /// Forgets files that have no name.
+    pub fn sweep(&mut self) {
+        let known: BTreeSet<u64> =
+            self.names.values().chain(self.durable.values()).copied().collect();
+        self.files.retain(|number, _| known.contains(number));
+    }
+
+    /// Whether their names survive makes no difference: nobody uses those of another daemon.
+    fn forget_spares(&mut self) {
+        self.spares = Default::default();
+        self.names.retain(|name, _| !name.starts_with(SPARE));
+        self.durable.retain(|name, _| !name.starts_with(SPARE));
     }
 
     /// What the roster says of every job.
@@ -250,9 +308,10 @@ mod tests {
                 Op::SyncNames,
             ]
         };
+        // The third is written into the file of the first.
         for seed in 0..200 {
             for cut in 0..=4 {
-                let mut disk = disk_with(steps(b"old"));
+                let mut disk = disk_with([steps(b"first"), steps(b"old")].concat());
                 for op in steps(b"new").into_iter().take(cut) {
                     disk.apply(op);
                 }
@@ -282,7 +341,9 @@ mod tests {
         let id = |name: &str| Identity::new(name).unwrap();
         let mut disk = disk_with(appending(&[RosterLine::Gone(id("/a:a"))], false));
         disk.apply(Op::Append(b"{\"Gone\":\"/a".to_vec()));
-        disk.tidy();
+        for op in TIDYING {
+            disk.apply(op);
+        }
         assert_eq!(disk.roster().len(), 1);
         disk.apply(Op::Append(b"{\"Gone\":\"/a:b\"}\n".to_vec()));
         assert_eq!(disk.roster().len(), 2);

@@ -34,13 +34,19 @@ impl World<'_> {
                 self.figures.absences += 1;
                 let until = self.clock.now() + length;
                 if machine {
-                    self.asleep_until = self.asleep_until.max(until);
+                    self.clock.sleep(until);
                 }
                 if self.engine.is_none() {
                     return Ok(());
                 }
                 self.absent_until = self.absent_until.max(until);
-                self.note(Fact::Away(until))
+                let awake = self.clock.awake() + if machine { Duration::ZERO } else { length };
+                self.note(Fact::Away { until, awake })?;
+                if machine {
+                    // Its alarm goes off when the machine is back, as if the clock was set.
+                    self.tell_later(length, Told::Tick);
+                }
+                Ok(())
             }
             Happening::Edit { change, reload } => {
                 self.figures.edits += 1;

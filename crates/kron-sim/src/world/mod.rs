@@ -93,13 +93,16 @@ pub struct World<'a> {
     /// When it wants to be woken: wall, uptime, and how late it is.
     wake: (Option<UtcInstant>, Option<Duration>, Duration),
     absent_until: Duration,
-    asleep_until: Duration,
     in_flight: Vec<Op>,
     /// Files of a commit that was never answered.
     unanswered: BTreeMap<String, Vec<u8>>,
+    /// Files of one whose answer is being dealt with.
+    answered: BTreeMap<String, Vec<u8>>,
     restart_at: Option<Duration>,
     restart_after: Duration,
     armed: Option<Armed>,
+    /// One that is to come while the disk is looked at.
+    ambush: Option<Armed>,
     // The configuration.
     config: Vec<Rc<Definition>>,
     is_broken: bool,
@@ -156,12 +159,13 @@ impl<'a> World<'a> {
             runs: BTreeMap::new(),
             wake: (None, None, Duration::ZERO),
             absent_until: Duration::ZERO,
-            asleep_until: Duration::ZERO,
             in_flight: Vec::new(),
             unanswered: BTreeMap::new(),
+            answered: BTreeMap::new(),
             restart_at: Some(Duration::ZERO),
             restart_after: Duration::from_secs(1),
             armed: None,
+            ambush: None,
             config: scenario.jobs.iter().cloned().map(Rc::new).collect(),
             is_broken: false,
             is_reading: false,
@@ -189,7 +193,7 @@ impl<'a> World<'a> {
             let happening = self.scenario.happenings.get(self.happened).map(|(at, _)| *at);
             let nexts = [tick, todo, happening, self.restart_at];
             let Some(next) = nexts.into_iter().flatten().min() else { return Ok(()) };
-            let next = next.max(self.asleep_until).max(self.clock.now());
+            let next = next.max(self.clock.asleep_until()).max(self.clock.now());
             if next > self.scenario.length {
                 return Ok(());
             }
@@ -222,7 +226,7 @@ impl<'a> World<'a> {
     }
 
     fn time(&self) -> Time {
-        Time { true_time: self.clock.now(), wall: self.clock.wall() }
+        Time { true_time: self.clock.now(), awake: self.clock.awake(), wall: self.clock.wall() }
     }
 
     /// Tells whoever wants to know.
@@ -289,14 +293,9 @@ impl<'a> World<'a> {
             Told::Committed => {
                 self.note(Fact::Committed)?;
                 // Answered only when everything that waits for it is done.
-                let answered = core::mem::take(&mut self.unanswered);
-                let life = self.life;
+                self.answered = core::mem::take(&mut self.unanswered);
                 self.handle(Event::Committed, Vec::new())?;
-                if self.life != life {
-                    for (name, bytes) in answered {
-                        self.unanswered.entry(name).or_insert(bytes);
-                    }
-                }
+                self.answered.clear();
                 return Ok(());
             }
             Told::Exited(run, exit) => Event::Exited { run, exit },
@@ -348,11 +347,19 @@ impl<'a> World<'a> {
         let Some(engine) = &mut self.engine else { return };
         let (wall, uptime) = engine.next_wake();
         if (self.wake.0, self.wake.1) == (wall, uptime) {
-            // It was woken for this, and asks for it again.
-            self.wake.2 = Duration::ZERO;
+            let at = [wall.map(|at| self.clock.when(at)), uptime.map(|at| self.clock.when_up(at))];
+            if at.into_iter().flatten().any(|at| at <= self.clock.now()) {
+                // It was woken for this, and asks for it again.
+                self.wake.2 = Duration::ZERO;
+            }
         } else {
             let mut rng = Rng::of(self.scenario.seed, &[3, self.told]);
-            let most = if rng.percent(3) { 1_500_000 } else { 3000 };
+            // Often on the dot, seldom late for good.
+            let most = match rng.below(100) {
+                0..3 => 1_500_000,
+                3..40 => 1,
+                _ => 3000,
+            };
             self.wake = (wall, uptime, Duration::from_micros(rng.below(most)));
         }
     }
@@ -367,8 +374,13 @@ impl<'a> World<'a> {
             armed.steps -= 1;
             return Ok(false);
         }
-        let Armed { how, down, .. } = *armed;
+        let armed = *armed;
         self.armed = None;
+        self.crash(armed)
+    }
+
+    /// Somebody dies.
+    fn crash(&mut self, Armed { how, down, .. }: Armed) -> Result<bool, Breach> {
         self.figures.crashes += 1;
         match how {
             Crash::Kill => {}
@@ -386,8 +398,14 @@ impl<'a> World<'a> {
         self.life += 1;
         self.runs.clear();
         self.in_flight.clear();
+        for (name, bytes) in core::mem::take(&mut self.answered) {
+            if !stopped {
+                self.unanswered.entry(name).or_insert(bytes);
+            }
+        }
         self.wake = (None, None, Duration::ZERO);
         self.absent_until = Duration::ZERO;
+        self.ambush = None;
         (self.is_reading, self.is_wanted) = (false, false);
         self.processes.retain(|_, process| process.is_released);
         if reboot {

@@ -16,6 +16,8 @@ pub struct Process {
     pub boot: u32,
     /// When it was made, in ticks since the boot.
     pub ticks: u64,
+    /// The same in true time.
+    pub made: Duration,
     /// Whether its command runs.
     pub is_released: bool,
     /// Whether its leader has ended.
@@ -26,6 +28,8 @@ pub struct Process {
     pub habits: Habits,
     /// Which of the ends that were arranged for it counts.
     pub turn: u32,
+    /// When it comes out of the kernel, once it was sent a signal.
+    pub stuck_until: Option<Duration>,
     /// When the last of its group is gone, once its leader is.
     pub group_gone: Option<Duration>,
 }
@@ -39,7 +43,7 @@ pub struct Habits {
     pub code: i32,
     /// Whether it ignores SIGTERM.
     pub is_deaf: bool,
-    /// How long after its release not even SIGKILL ends it.
+    /// How long after the first signal none ends it, not even SIGKILL.
     pub stuck: Duration,
     /// How long its children stay when it has gone.
     pub rest: Duration,

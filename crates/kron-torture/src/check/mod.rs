@@ -7,7 +7,7 @@
 //! came due and did not run has a reason.
 
 use crate::evidence::{Evidence, Fate, Run};
-use crate::story::{Spell, Story};
+use crate::story::{Life, Span, Spell, Story};
 use crate::tally::Tally;
 use crate::time::{MILLI, MINUTE, Nanos, SECOND, nanos, period_name};
 use kron_core::{PeriodId, UtcSecond};
@@ -15,8 +15,10 @@ use std::collections::{BTreeSet, HashMap};
 
 /// How late a line of the record may be for a start that was judged in time.
 const TOLERANCE: Nanos = 3 * SECOND;
-/// A daemon that watched for so long has handled what was due.
-const PROMPT: Nanos = 5 * SECOND;
+/// Daemons that were there for so long have handled what was due.
+pub const PROMPT: Nanos = 5 * SECOND;
+/// No run takes longer.
+const LONGEST_RUN: Nanos = 26 * SECOND;
 
 /// A law that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,8 +106,9 @@ impl Check<'_> {
             }
         }
         for run in &self.evidence.overlaps {
-            // Whoever lost its state does not know what runs.
-            if !self.story.was_damaged(&run.name) {
+            // Whoever lost its state does not know what runs; the roster knows of no run.
+            let since = run.at - LONGEST_RUN - self.story.lag();
+            if !self.story.damaged(&run.name, run.at).any(|at| at >= since) {
                 let text = format!("pid {} began beside an earlier run", run.pid);
                 self.find(Law::Overlap, &run.name, run.period, run.at, text);
             }
@@ -182,8 +185,8 @@ impl Check<'_> {
                 let fell = pair[1].through < pair[0].through
                     || pair[1].not_before < pair[0].not_before
                     || pair[0].ahead.iter().any(|period| !pair[1].marks(*period));
-                let between = |at: Nanos| pair[0].at <= at && at <= pair[1].at;
-                let excused = self.story.damages.iter().any(|d| between(d.at));
+                // Another job's file, or the roster, is no excuse.
+                let excused = self.story.damaged(name, pair[1].at).any(|at| at >= pair[0].at);
                 if fell && !excused {
                     let text = format!("{:?}, then {:?}", pair[0], pair[1]);
                     self.find(Law::MarksWentBack, name, 0, pair[1].at, text);
@@ -209,9 +212,12 @@ impl Check<'_> {
         let mut counted: BTreeSet<i64> = BTreeSet::new();
         for (place, due) in dues.iter().enumerate() {
             let next = dues[place + 1..].iter().find(|next| next.period != due.period);
-            let fate = self.explain(name, due, next, &spells[due.spell], ran.contains(&due.period));
+            let spell = &spells[due.spell];
+            let fate = self.explain(name, due, next, spell, ran.contains(&due.period));
             if counted.insert(due.period) {
                 self.tally.due += 1;
+                self.tally.awake += u64::from(self.is_awake_for(name, due, spell));
+                self.tally.attended += u64::from(self.attention(name, due, spell, Nanos::MAX));
                 if let Some(counter) = fate.counter(&mut self.tally) {
                     *counter += 1;
                 }
@@ -266,15 +272,9 @@ impl Check<'_> {
         if let Some(fate) = fate.filter(|fate| fate.is_known()) {
             return self.explain_fate(name, due, spell, reached, fate);
         }
-        // Suspended at any time from then on, so that nobody judged it.
-        let over = spell.until.min(story.end);
-        let suspended = |from, until| {
-            let all = story.definitions(name, from, until);
-            all.iter().any(|planned| planned.definition.suspend)
-        };
         let closing = self.evidence.closing(name, due.period);
         let closed_at = closing.map_or(Nanos::MAX, |closing| closing.at);
-        if self.was_ignored(reached, closed_at, spell, suspended) {
+        if self.attention(name, due, spell, closed_at) {
             return Explanation::None;
         }
         if let Some(closing) = closing {
@@ -291,33 +291,53 @@ impl Check<'_> {
                 return Explanation::Superseded;
             }
         }
-        if suspended(over - story.lag(), over) {
+        let over = spell.until.min(story.end);
+        if self.was_suspended(name, over - story.lag(), over) {
             return Explanation::Suspended;
         }
-        if spell.until < story.end {
+        // What was closed before the edit was not closed by it.
+        if spell.until < story.end && closed_at > spell.until {
             return Explanation::Barred;
         }
         Explanation::None
     }
 
-    /// Whether a daemon had all the time it needs and did nothing.
-    fn was_ignored(
-        &self,
-        reached: Nanos,
-        closed_at: Nanos,
-        spell: &Spell,
-        suspended: impl Fn(Nanos, Nanos) -> bool,
-    ) -> bool {
-        self.story.lives.iter().any(|life| {
-            let from = life.ready.unwrap_or(life.until).max(reached).max(spell.from);
-            let until = from + PROMPT + self.story.slack();
-            until <= life.until.min(spell.until)
-                && self.story.attended(from, until)
-                && !suspended(from - self.story.lag(), until)
-                // Only what came due before it was there can be passed over.
-                && (life.ready.is_some_and(|ready| ready <= reached)
-                    || closed_at > life.until + self.story.lag())
-        })
+    /// Whether a definition that may have been in force in a span is suspended.
+    fn was_suspended(&self, name: &str, from: Nanos, until: Nanos) -> bool {
+        let all = self.story.definitions(name, from, until);
+        all.iter().any(|planned| planned.definition.suspend)
+    }
+
+    /// Whether daemons had all the time that they need to judge a period before state closed
+    /// it: one of them at a time, or many that were cut short.
+    fn attention(&self, name: &str, due: &Due, spell: &Spell, closed_at: Nanos) -> bool {
+        let story = self.story;
+        let reached = story.reached(due.chosen).unwrap_or(spell.from);
+        let counts = |life: &Life, span: Span| {
+            // Only what came due before it was there can be passed over.
+            (life.ready.is_some_and(|ready| ready <= reached) || closed_at > life.until)
+                && !self.was_suspended(name, span.from - story.lag(), span.until)
+        };
+        let spans =
+            story.attention(due.chosen, spell.from.max(reached), spell.until.min(story.end));
+        let spans = spans.filter(|(life, span)| counts(life, *span));
+        let sum: Nanos = spans.map(|(_, span)| span.until - span.from).sum();
+        sum >= PROMPT + story.slack()
+    }
+
+    /// Whether a daemon was there from before a period was due until long after, and a
+    /// deadline was no obstacle.
+    fn is_awake_for(&self, name: &str, due: &Due, spell: &Spell) -> bool {
+        let story = self.story;
+        let reached = story.reached(due.chosen).unwrap_or(spell.from);
+        let (from, until) = (reached - SECOND, reached + PROMPT + story.slack());
+        let definitions = story.definitions(name, reached - story.lag(), until);
+        let deadline = definitions.iter().map(|d| d.definition.deadline_seconds).min();
+        Nanos::from(deadline.unwrap_or(0)) * SECOND > until - reached
+            && !definitions.iter().any(|d| d.definition.suspend)
+            && spell.from <= from
+            && until <= spell.until
+            && story.attended(from, until)
     }
 
     fn explain_fate(
@@ -338,20 +358,7 @@ impl Check<'_> {
             return Explanation::Unrun;
         }
         if fate.missed {
-            let definitions = self.story.definitions(
-                name,
-                reached - self.story.lag(),
-                reached + self.story.lag(),
-            );
-            let deadline = definitions.iter().map(|d| d.definition.deadline_seconds).min();
-            let deadline = Nanos::from(deadline.unwrap_or(0)) * SECOND;
-            let watched_until = reached + deadline + SECOND;
-            let suspended = definitions.iter().any(|d| d.definition.suspend);
-            if deadline >= PROMPT + self.story.slack()
-                && !suspended
-                && watched_until <= spell.until
-                && self.story.attended(reached - SECOND, watched_until)
-            {
+            if self.is_awake_for(name, due, spell) {
                 let text = "missed, though the daemon was there all the time";
                 self.find(Law::MissedThoughAwake, name, due.period, reached, text);
             }

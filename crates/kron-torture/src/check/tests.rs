@@ -151,10 +151,21 @@ fn what_ran() {
     row("beside another", &[Law::Overlap], |case| {
         case.evidence.overlaps.push(case.evidence.runs[3].clone());
     });
-    row("beside another that lost state cannot know of", &[], |case| {
-        case.evidence.overlaps.push(case.evidence.runs[3].clone());
-        case.story.damages.push(Damage { at: case.story.end, name: Some("j".into()) });
-    });
+    let beside = |name: Option<&str>, after: Nanos| {
+        let name = name.map(String::from);
+        move |case: &mut Case| {
+            let run = case.evidence.runs[3].clone();
+            case.story.damages.push(Damage { at: run.at + after, name });
+            case.evidence.overlaps.push(run);
+            // What else follows from damage is not what this is about.
+            case.evidence.snapshots.clear();
+        }
+    };
+    row("beside another that lost state cannot know of", &[], beside(Some("j"), -SECOND));
+    row("that was lost later", &[Law::Overlap], beside(Some("j"), SECOND));
+    row("that was lost long before", &[Law::Overlap], beside(Some("j"), -MINUTE / 2 - SECOND));
+    row("that another lost", &[Law::Overlap], beside(Some("other"), -SECOND));
+    row("that only the roster lost", &[Law::Overlap], beside(None, -SECOND));
     row("state knows nothing of it", &[Law::Unrecorded], |case| {
         case.fate(3).executed = false;
     });
@@ -200,6 +211,23 @@ fn what_did_not_run() {
     row("missed with the daemon there", &[Law::MissedThoughAwake], |case| {
         case.did_not_run(3);
         case.fate(3).missed = true;
+    });
+    row("missed, though it was there for seconds", &[Law::MissedThoughAwake], |case| {
+        // Nobody was there any more when its deadline came.
+        case.did_not_run(3);
+        case.fate(3).missed = true;
+        case.story.lives[0].until = case.due[3].1 + 6 * SECOND;
+    });
+    row("missed by one that had not the time", &[], |case| {
+        case.did_not_run(3);
+        case.fate(3).missed = true;
+        case.story.lives[0].until = case.due[3].1 + 4 * SECOND;
+    });
+    row("missed by one on a busy machine", &[], |case| {
+        case.did_not_run(3);
+        case.fate(3).missed = true;
+        case.story.slowest_start = SECOND;
+        case.story.lives[0].until = case.due[3].1 + 6 * SECOND;
     });
     row("skipped", &[], |case| {
         case.did_not_run(3);
@@ -254,6 +282,58 @@ fn what_nobody_judged() {
         case.evidence.runs.truncate(3);
         case.evidence.snapshots.clear();
     });
+    // Due, and nobody did anything until its job was edited, much later.
+    let edited_late = |lives: &[(Nanos, Nanos)], closed_at: Option<Nanos>| {
+        let lives = lives.to_vec();
+        move |case: &mut Case| {
+            let chosen = case.due[3].1;
+            case.evidence.runs.truncate(3);
+            case.evidence.fates.retain(|(_, period), _| *period < case.due[3].0);
+            let life = |(from, until): &(Nanos, Nanos)| Life {
+                ready: Some(chosen + from),
+                until: chosen + until,
+            };
+            case.story.lives = vec![Life { ready: Some(NOON), until: chosen - SECOND }];
+            case.story.lives.extend(lives.iter().map(life));
+            case.edited(chosen + 20 * SECOND, |definition| definition.salt = 1);
+            case.story.end = chosen + 21 * SECOND;
+            case.evidence.snapshots.clear();
+            if let Some(at) = closed_at {
+                case.snapshot(chosen + at, Some(case.due[3].0));
+            }
+        }
+    };
+    let short: Vec<_> = (0..12).map(|n| (n * SECOND + MILLI, n * SECOND + 500 * MILLI)).collect();
+    let all =
+        |length: Nanos| short.iter().map(|(from, _)| (*from, from + length)).collect::<Vec<_>>();
+    row("barred, and nobody was there", &[], edited_late(&[], None));
+    row("barred, by some cut short", &[], edited_late(&short[..6], None));
+    row("barred, and a daemon was there", &[Law::Unexplained], {
+        edited_late(&[(SECOND, 7 * SECOND)], None)
+    });
+    row("barred, and many were there", &[Law::Unexplained], edited_late(&short, None));
+    row("barred, and many had no chance", &[], |case| {
+        edited_late(&all(190 * MILLI), None)(case);
+        case.story.slowest_start = 100 * MILLI;
+    });
+    row("closed before the edit, by nothing", &[Law::Unexplained], {
+        edited_late(&[(SECOND, 2 * SECOND)], Some(2 * SECOND))
+    });
+    row("closed by the edit", &[], edited_late(&[(SECOND, 2 * SECOND)], Some(21 * SECOND)));
+    row("there, by a clock that was set back", &[], |case| {
+        edited_late(&[(SECOND, 7 * SECOND)], None)(case);
+        let chosen = case.due[3].1;
+        case.story.shifts.extend([(chosen + SECOND / 2, -MINUTE), (chosen + 8 * SECOND, 0)]);
+    });
+    row("ignored, and then superseded", &[Law::Unexplained], |case| {
+        let (from, until) = absence(case);
+        case.evidence.runs[3].at = case.due[4].1 + SECOND;
+        let life = Life { ready: Some(from + 2 * SECOND), until: from + 8 * SECOND };
+        case.story.lives.insert(1, life);
+        case.snapshot(from + 8 * SECOND, Some(case.due[2].0));
+        case.snapshot(until + SECOND, Some(case.due[4].0));
+        case.evidence.snapshots.get_mut("j").unwrap().sort_by_key(|snapshot| snapshot.at);
+    });
     row("closed by an earlier definition", &[], |case| {
         // Superseded as it was; the edit chooses a later second for it.
         let (_, until) = absence(case);
@@ -279,6 +359,19 @@ fn what_nobody_judged() {
     });
 }
 
+/// Laws that depend on how long a daemon was there: how often it was is counted.
+#[test]
+fn what_was_watched() {
+    let case = Case::good();
+    let (tally, _) = check(&case.story, &case.evidence);
+    // All but what came due in the last seconds.
+    assert_eq!((tally.due, tally.awake, tally.attended), (8, 7, 7));
+    let mut case = Case::good();
+    case.story.lives[0].until = NOON;
+    let (tally, _) = check(&case.story, &case.evidence);
+    assert_eq!((tally.awake, tally.attended), (0, 0));
+}
+
 #[test]
 fn what_state_says() {
     row("marks went back", &[Law::MarksWentBack], |case| {
@@ -288,6 +381,12 @@ fn what_state_says() {
         case.story.damages.push(Damage { at: END, name: Some("j".into()) });
         case.snapshot(END + SECOND, Some(case.due[1].0));
     });
+    for name in [Some("other"), None] {
+        row("marks went back with another's file", &[Law::MarksWentBack], |case| {
+            case.story.damages.push(Damage { at: END, name: name.map(String::from) });
+            case.snapshot(END + SECOND, Some(case.due[1].0));
+        });
+    }
     row("unreadable", &[Law::Unreadable], |case| {
         case.evidence.read_state("j", b"{", END);
     });

@@ -49,7 +49,7 @@ fn length(text: &str) -> Result<Duration, String> {
 }
 
 impl Soak {
-    /// `false` if something grew or is unaccounted for.
+    /// `false` if something grew or is unaccounted for, or there was no time to tell.
     pub fn run(&self) -> io::Result<bool> {
         let krond = match &self.krond {
             Some(path) => path.canonicalize()?,

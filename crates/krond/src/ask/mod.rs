@@ -61,10 +61,10 @@ fn explain(error: &NoAnswer, socket: &std::path::Path) -> Failure {
         NoAnswer::Refused(refusal) => {
             Failure::new(refusal.code, refusal.message.trim_end()).hint_if(refusal.hint.clone())
         }
-        NoAnswer::BrokenOff(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-            Failure::new(USER, "krond does not answer")
-                .hint("only root and the daemon's own user are heard")
-        }
+        NoAnswer::Died => Failure::new(FATAL, "krond ended before it answered")
+            .hint("its log says why; what it was asked may have been done or not"),
+        NoAnswer::Closed => Failure::new(USER, "krond does not answer")
+            .hint("only root and the daemon's own user are heard"),
         NoAnswer::BrokenOff(error) => {
             let why = plain(error);
             Failure::new(FATAL, format!("the conversation with krond broke off: {why}"))

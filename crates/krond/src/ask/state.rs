@@ -97,25 +97,31 @@ fn reset_files(arguments: &AskJob) -> Result<(), Failure> {
     let (directory, identity) = offline(arguments)?;
     let refused = |error: StoreError| Failure::new(STATE, error.to_string());
     let now = Clock::default().moment().now;
-    let (store, _) = Store::open(&directory, store::Options::at(now)).map_err(refused)?;
+    let (store, warnings) = Store::open(&directory, store::Options::at(now)).map_err(refused)?;
     let loaded = store.load(std::slice::from_ref(&identity), now).map_err(refused)?;
+    for warning in warnings.iter().chain(&loaded.warnings) {
+        note(warning);
+    }
     let found = loaded.found.into_iter().next().unwrap_or_default();
-    let Some(kept) = found.kept else {
-        return Err(Failure::new(USER, format!("there is no state of `{identity}`")));
-    };
     // The roster has a mark, too, even if the file does not say whose schedule it is.
     let seen = found.roster.and_then(|rostered| rostered.seen);
-    let definition = kept.ledger.definition().or(seen.map(|(_, definition)| definition));
+    if found.kept.is_none() && seen.is_none() {
+        return Err(Failure::new(USER, format!("there is no state of `{identity}`")));
+    }
+    let kept_definition = found.kept.as_ref().and_then(|kept| kept.ledger.definition());
+    let definition = kept_definition.or(seen.map(|(_, definition)| definition));
     // As the daemon does it; but without the definition nobody knows when a window
     // begins, so marks a year ahead stay, too.
     let year = now.saturating_add(kron_core::bounds::WINDOW.max);
-    let ledger = kept.ledger.without_future(now, |period| period.nominal().instant() <= year);
     let seen = definition.map(|definition| RosterLine::Seen {
         identity: identity.clone(),
         not_before: now,
         definition,
     });
-    let snapshot = Snapshot { identity, kept: Kept { ledger, ..kept }, finished: Vec::new() };
-    let batch = Batch { jobs: vec![snapshot], roster: seen.into_iter().collect() };
+    let snapshot = found.kept.map(|kept| {
+        let ledger = kept.ledger.without_future(now, |period| period.nominal().instant() <= year);
+        Snapshot { identity, kept: Kept { ledger, ..kept }, finished: Vec::new() }
+    });
+    let batch = Batch { jobs: snapshot.into_iter().collect(), roster: seen.into_iter().collect() };
     store.commit(&batch).map(drop).map_err(|error| Failure::new(FATAL, error.to_string()))
 }

@@ -5,7 +5,7 @@ use crate::cli::{Ask, Stop};
 use crate::control::Request;
 use kron_core::{UtcInstant, UtcSecond};
 use kron_term::choice::Format;
-use kron_term::failure::Failure;
+use kron_term::failure::{Failure, INVALID};
 use kron_term::{moment, terminal};
 use serde_json::{Value, json};
 
@@ -54,7 +54,13 @@ pub fn status(arguments: &Ask) -> Result<u8, Failure> {
 
 /// Reads the configuration again.
 pub fn reload(arguments: &Ask) -> Result<u8, Failure> {
+    let is_json = arguments.format == Format::Json;
     let answer = match ask(&arguments.place, &Request::Reload, drop) {
+        Err(failure) if is_json && failure.code == INVALID => {
+            let (error, hint) = (failure.message(), failure.advice());
+            terminal::print_json(&json!({ "error": error, "hint": hint }));
+            return Ok(failure.code);
+        }
         // What is wrong is said as `krontab lint` says it.
         Err(failure) if failure.message().starts_with("error[") => {
             terminal::print_error(&format!("{}\n\n", failure.message()));
@@ -63,7 +69,7 @@ pub fn reload(arguments: &Ask) -> Result<u8, Failure> {
         }
         other => other?,
     };
-    if arguments.format == Format::Json {
+    if is_json {
         terminal::print_json(&answer);
         return Ok(0);
     }
@@ -72,6 +78,9 @@ pub fn reload(arguments: &Ask) -> Result<u8, Failure> {
     }
     let jobs = answer["jobs"].as_u64().unwrap_or(0);
     terminal::print(&format!("reloaded: {jobs} job{}\n", if jobs == 1 { "" } else { "s" }));
+    if jobs == 0 {
+        terminal::print_error("warning: nothing is configured, so nothing will run\n");
+    }
     Ok(0)
 }
 
@@ -85,9 +94,9 @@ pub fn stop(arguments: &Stop) -> Result<u8, Failure> {
     let place = &arguments.ask.place;
     let is_text = arguments.ask.format == Format::Text;
     let mut conversation = begin(place, &Request::Stop { how })?;
-    let mut is_heard = false;
+    let (mut is_heard, mut leaves) = (false, false);
     let answer = conversation.finish(|row| {
-        is_heard = true;
+        (is_heard, leaves) = (true, text(&row, "stopping") == "detach");
         let running = row["running"].as_u64().unwrap_or(0);
         let what = match text(&row, "stopping") {
             "wait" if running > 0 => format!("waiting for {}\n", jobs(running)),
@@ -107,6 +116,10 @@ pub fn stop(arguments: &Stop) -> Result<u8, Failure> {
     // Its last words may be lost on the way out; that it is gone is what matters.
     conversation.wait_for_the_end();
     if is_text {
+        let left = answer.as_ref().ok().and_then(|answer| answer["left"].as_u64());
+        if let Some(left) = left.filter(|left| *left > 0 && !leaves) {
+            terminal::print_error(&format!("the limit is over: {} left alone\n", jobs(left)));
+        }
         terminal::print("krond has ended\n");
     } else {
         terminal::print_json(&answer.unwrap_or_else(|_| json!({ "stopped": true })));

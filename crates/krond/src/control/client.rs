@@ -1,8 +1,13 @@
 //! The other end of the socket: asks a running daemon.
 
 use super::{Refusal, Reply, Request, server};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::{PidfdFlags, pidfd_open};
 use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -13,6 +18,10 @@ pub enum NoAnswer {
     NotRunning(io::Error),
     /// The daemon said no.
     Refused(Refusal),
+    /// The daemon ended first.
+    Died,
+    /// The daemon closed the conversation.
+    Closed,
     /// The conversation broke off.
     BrokenOff(io::Error),
 }
@@ -21,7 +30,12 @@ pub enum NoAnswer {
 #[derive(Debug)]
 pub struct Conversation {
     reader: BufReader<UnixStream>,
+    /// The daemon's process, if it can be seen from here.
+    daemon: Option<OwnedFd>,
 }
+
+/// How long the process of a daemon may outlive its last conversation.
+const PARTING: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 
 impl Conversation {
     /// Asks something.
@@ -31,11 +45,12 @@ impl Conversation {
     pub fn begin(socket: &Path, request: &Request) -> Result<Self, NoAnswer> {
         let (_directory, short) = server::short(socket).map_err(NoAnswer::NotRunning)?;
         let mut stream = UnixStream::connect(short).map_err(NoAnswer::NotRunning)?;
+        let daemon = peer(&stream);
         let mut line = serde_json::to_vec(request)
             .map_err(|error| NoAnswer::BrokenOff(io::Error::other(error)))?;
         line.push(b'\n');
         stream.write_all(&line).map_err(NoAnswer::BrokenOff)?;
-        Ok(Self { reader: BufReader::new(stream) })
+        Ok(Self { reader: BufReader::new(stream), daemon })
     }
 
     /// Hands over each row of the answer, then gives its end.
@@ -46,13 +61,13 @@ impl Conversation {
         let mut line = String::new();
         loop {
             line.clear();
-            let length = self.reader.read_line(&mut line).map_err(NoAnswer::BrokenOff)?;
-            if length == 0 {
-                let error = io::Error::new(
-                    io::ErrorKind::UnexpectedEof,
-                    "the daemon closed the conversation without an answer",
-                );
-                return Err(NoAnswer::BrokenOff(error));
+            let end = match self.reader.read_line(&mut line) {
+                Ok(0) => Some(NoAnswer::Closed),
+                Ok(_) => None,
+                Err(error) => Some(NoAnswer::BrokenOff(error)),
+            };
+            if let Some(end) = end {
+                return Err(if self.has_ended(Some(&PARTING)) { NoAnswer::Died } else { end });
             }
             match serde_json::from_str(&line) {
                 Ok(Reply::Row(value)) => row(value),
@@ -63,9 +78,30 @@ impl Conversation {
         }
     }
 
-    /// Waits until the daemon is gone.
+    /// Waits until the daemon is gone, with everything it held.
     pub fn wait_for_the_end(mut self) {
-        let mut rest = Vec::new();
-        let _ = io::Read::read_to_end(&mut self.reader, &mut rest);
+        if self.daemon.is_some() {
+            self.has_ended(None);
+        } else {
+            let _ = io::Read::read_to_end(&mut self.reader, &mut Vec::new());
+        }
     }
+
+    /// Whether the process of the daemon ends within this time.
+    fn has_ended(&self, within: Option<&Timespec>) -> bool {
+        let Some(daemon) = &self.daemon else { return false };
+        let mut fds = [PollFd::new(daemon, PollFlags::IN)];
+        loop {
+            match poll(&mut fds, within) {
+                Err(Errno::INTR) => {}
+                other => return other.is_ok_and(|ready| ready > 0),
+            }
+        }
+    }
+}
+
+/// The process at the other end; none if it is not to be seen from here, as in a container.
+fn peer(stream: &UnixStream) -> Option<OwnedFd> {
+    let pid = socket_peercred(stream).ok()?.pid;
+    pidfd_open(pid, PidfdFlags::empty()).ok()
 }

@@ -5,7 +5,7 @@
 //! rows of an answer that may be long. Only root and the daemon's own user are
 //! heard.
 
-pub(crate) mod client;
+pub mod client;
 pub mod inbox;
 pub(crate) mod server;
 

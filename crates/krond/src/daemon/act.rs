@@ -1,14 +1,15 @@
 //! What the engine wants done with processes.
 
 use super::processes::Door;
-use super::{Daemon, Surroundings};
+use super::search::Search;
+use super::{Daemon, End, Surroundings};
 use crate::crash;
-use crate::exec::group::{Leader, members, signal_group, signal_members};
+use crate::exec::group::{Leader, signal_group};
 use crate::exec::{Order, Report, Target, is_transient, process};
 use crate::poll::{Interest, Source};
+use kron_core::line::{Level, Line};
 use kron_engine::event::{Event, Exit, Preparation, RunId, Signal, StartFailure};
 use kron_engine::kept::Process;
-use kron_engine::line::{Level, Line};
 use kron_host::launch::{self, LaunchError, Limit, Plan, Step};
 use kron_tab::{Command, Entry, Output};
 use std::os::fd::AsFd;
@@ -36,7 +37,7 @@ impl Daemon {
         ];
         let user = becomes(entry);
         let (entry, surroundings) = (entry.clone(), self.surroundings.clone());
-        // Users are looked up where it may take its time.
+        let asks = entry.user.is_some() || entry.group.is_some();
         let mut order = Order::new(run.0, tag, move || {
             let mut plan = plan(&entry, &surroundings)?;
             for (name, value) in variables {
@@ -46,7 +47,14 @@ impl Daemon {
         });
         (order.stdout, order.stderr) = (stdout, stderr);
         self.processes.expect(run, user);
-        self.launcher.prepare(order);
+        // Users are looked up where it may take its time.
+        self.launcher.prepare(order.asking(asks));
+    }
+
+    /// Nobody wants a process any more that has not become a command.
+    pub(super) fn abandon(&mut self, run: RunId) {
+        self.launcher.withdraw(run.0);
+        self.processes.abandon(run, &self.poll);
     }
 
     /// Processes were made, or could not be.
@@ -155,7 +163,10 @@ impl Daemon {
         };
         if let Err(error) = adopted {
             // Not knowing whether it runs, nobody may say that it does not.
-            self.fatal("watch a process of an earlier daemon", &error);
+            let what = "watch a process of an earlier daemon";
+            let line = self.about(run, crate::failure_line::system(what, &error));
+            self.say(&line.with("fatal", true));
+            self.end = Some(End::Fatal);
         }
     }
 
@@ -207,11 +218,7 @@ impl Daemon {
             Signal::Terminate => rustix::process::Signal::TERM,
             Signal::Kill => rustix::process::Signal::KILL,
         };
-        let sent = match signal_group(&tended.process, tended.pidfd.as_fd(), leader, signal) {
-            // Those that the leader left behind.
-            Ok(_) if !tended.members.is_empty() => signal_members(&tended.process, signal),
-            other => other,
-        };
+        let sent = signal_group(&tended.process, tended.pidfd.as_fd(), leader, signal);
         if let Err(error) = sent {
             let line = crate::failure_line::system("signal a process group", &error);
             let line = self.about(run, line);
@@ -219,33 +226,48 @@ impl Daemon {
         }
     }
 
-    /// Waits for the rest of a group. If nobody can say who is left, nobody says
-    /// that none is: the engine asks again when it has killed them.
+    /// Has the rest of a group looked for.
     pub(super) fn watch_group(&mut self, run: RunId) {
         let Some(tended) = self.processes.get(run) else { return };
-        let found = members(&tended.process).and_then(|mut members| {
-            let count = members.len();
-            members.retain(|member| {
-                self.poll.add(member, Source::Member(run), Interest::Read).is_ok()
-            });
-            if members.is_empty() && count > 0 {
-                return Err(std::io::Error::other("they cannot be watched"));
-            }
-            Ok(members)
-        });
-        match found {
-            Ok(members) if members.is_empty() => self.events.push_back(Event::GroupGone(run)),
-            Ok(members) => tended.members = members,
-            Err(error) => self.complain("look for the rest of a process group", &error),
+        if tended.is_alone() {
+            return self.events.push_back(Event::GroupGone(run));
+        }
+        self.searcher.look(run, tended.process.clone());
+    }
+
+    /// Somebody has looked.
+    pub(super) fn searched(&mut self) {
+        for search in self.searcher.mailbox().take() {
+            let (run, failure) = match search {
+                Search::Failed(run, error) => (run, error),
+                Search::Found(run, None) => {
+                    self.events.push_back(Event::GroupGone(run));
+                    continue;
+                }
+                Search::Found(run, Some(member)) => {
+                    let Some(tended) = self.processes.get(run) else { continue };
+                    match self.poll.add(&member, Source::Member(run), Interest::Read) {
+                        Ok(()) => {
+                            tended.member = Some(member);
+                            continue;
+                        }
+                        Err(error) => {
+                            self.searcher.look_again(run, tended.process.clone());
+                            (run, error)
+                        }
+                    }
+                }
+            };
+            let line =
+                crate::failure_line::system("look for the rest of a process group", &failure);
+            let line = self.about(run, line);
+            self.say(&line);
         }
     }
 
-    /// One of the rest of a group ended: who is left?
+    /// The one of a group that was waited for has ended: who is left?
     pub(super) fn member_ended(&mut self, run: RunId) {
-        if let Some(tended) = self.processes.get(run)
-            && !tended.members.is_empty()
-        {
-            tended.members.clear();
+        if self.processes.get(run).is_some_and(|tended| tended.member.take().is_some()) {
             self.watch_group(run);
         }
     }

@@ -1,12 +1,13 @@
 //! What people ask the daemon.
 
 use super::Daemon;
+use super::shelf::{Found, LookedUp};
 use crate::control::server::{Appetite, Heard};
 use crate::control::{Refusal, Reply, Request};
 use kron_core::{PeriodId, UtcSecond};
 use kron_engine::event::{Event, JobKey, Moment, Shutdown};
 use kron_engine::kept::Finished;
-use kron_term::failure::{FATAL, INVALID, USER};
+use kron_term::failure::{INVALID, USER};
 use kron_term::moment;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,9 +49,17 @@ impl Daemon {
                 self.conversations.jobs.insert(id, 0);
                 return self.more_jobs(id, moment);
             }
-            Request::History { job } => self.find(&job).and_then(|key| self.history(key)),
-            Request::Why { job, at } => {
-                self.find(&job).and_then(|key| self.why(key, at.as_deref(), moment))
+            Request::History { ref job }
+            | Request::Why { ref job, .. }
+            | Request::StateShow { ref job } => {
+                let entry = self.find(job).and_then(|key| self.engine.entry(key).ok_or_else(gone));
+                match entry {
+                    Ok(entry) => {
+                        let identity = entry.job.identity().clone();
+                        return self.shelf.look_up(id, request, identity);
+                    }
+                    Err(refusal) => Err(refusal),
+                }
             }
             Request::Reload if self.engine.is_stopping() => {
                 Err(Refusal::new(USER, "krond is on its way out"))
@@ -60,7 +69,6 @@ impl Daemon {
                 return self.reader.begin(&mut self.engine, moment.now);
             }
             Request::Stop { how } => return self.stop(id, how.as_deref()),
-            Request::StateShow { job } => self.find(&job).and_then(|key| self.state(key)),
             Request::StateReset { job } => match self.find(&job) {
                 Ok(key) => {
                     self.conversations.reset.push(id);
@@ -70,6 +78,23 @@ impl Daemon {
             },
         };
         self.answer(id, answer);
+    }
+
+    /// Questions come back with what the files say.
+    pub(super) fn looked_up(&mut self, moment: Moment) {
+        for LookedUp { client, request, found } in self.shelf.mailbox().take() {
+            let answer = found.and_then(|found| match (request, found) {
+                (Request::Why { job, at }, Found::History(history)) => {
+                    self.why(self.find(&job)?, at.as_deref(), &history, moment)
+                }
+                (Request::History { job }, Found::History(history)) => {
+                    self.history(self.find(&job)?, &history)
+                }
+                (_, Found::Text(path, text)) => Ok(json!({ "path": path, "text": text })),
+                (_, Found::History(_)) => Err(gone()),
+            });
+            self.answer(client, answer);
+        }
     }
 
     fn answer(&mut self, id: u32, answer: Answer) {
@@ -151,9 +176,8 @@ impl Daemon {
         self.answer(id, Ok(json!({ "jobs": self.engine.keys().len() })));
     }
 
-    fn history(&self, key: JobKey) -> Answer {
+    fn history(&self, key: JobKey, history: &[Finished]) -> Answer {
         let entry = self.engine.entry(key).ok_or_else(gone)?;
-        let history = self.finished(key)?;
         let rows: Vec<Value> = history.iter().map(finished_json).collect();
         Ok(json!({
             "job": entry.name(),
@@ -163,15 +187,7 @@ impl Daemon {
         }))
     }
 
-    fn finished(&self, key: JobKey) -> Result<Vec<Finished>, Refusal> {
-        let entry = self.engine.entry(key).ok_or_else(gone)?;
-        let history = self.store.read_history(entry.job.identity());
-        history
-            .map(Option::unwrap_or_default)
-            .map_err(|problem| Refusal::new(FATAL, problem.to_string()))
-    }
-
-    fn why(&self, key: JobKey, at: Option<&str>, moment: Moment) -> Answer {
+    fn why(&self, key: JobKey, at: Option<&str>, history: &[Finished], moment: Moment) -> Answer {
         let entry = self.engine.entry(key).ok_or_else(gone)?;
         let job = &entry.job;
         let periods: Vec<PeriodId> = match at {
@@ -197,7 +213,6 @@ impl Daemon {
                 periods.into_iter().collect()
             }
         };
-        let history = self.finished(key)?;
         let explain = |period: PeriodId| {
             let record = self.engine.record(key, period);
             let standing = self.engine.standing(key, period);
@@ -221,17 +236,6 @@ impl Daemon {
         }))
     }
 
-    fn state(&self, key: JobKey) -> Answer {
-        let entry = self.engine.entry(key).ok_or_else(gone)?;
-        let path = self.store.path_of(entry.job.identity());
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Refusal::new(FATAL, format!("{}: {error}", path.display()))),
-        };
-        Ok(json!({ "path": path.display().to_string(), "text": text }))
-    }
-
     fn stop(&mut self, id: u32, how: Option<&str>) {
         let how = match how {
             None => self.shutdown,
@@ -251,8 +255,9 @@ impl Daemon {
     }
 
     pub(super) fn answer_stop(&mut self) {
+        let left = self.engine.gauges().running;
         for id in std::mem::take(&mut self.conversations.stop) {
-            self.answer(id, Ok(json!({ "stopped": true })));
+            self.answer(id, Ok(json!({ "stopped": true, "left": left })));
         }
     }
 

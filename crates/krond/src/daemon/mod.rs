@@ -10,6 +10,8 @@ mod commits;
 mod processes;
 mod reading;
 mod scrape;
+mod search;
+mod shelf;
 
 pub use reading::{Enrolled, Sources, enrol};
 
@@ -25,18 +27,24 @@ use crate::store::Store;
 use crate::{crash, failure_line, greeting};
 use commits::Committer;
 use kron_core::UtcInstant;
+use kron_core::line::{Level, Line};
 use kron_engine::Engine;
 use kron_engine::event::{Effect, Event, Moment, Shutdown};
-use kron_engine::line::{Level, Line};
 use kron_host::memory;
 use kron_term::terminal;
 use processes::Processes;
 use reading::{Reader, Reading};
 use scrape::Scrapes;
+use search::Searcher;
+use shelf::Shelf;
 use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long before something is due the daemon gets ready for it.
+const HEAD_START: Duration = Duration::from_secs(1);
 
 /// What the daemon is made of.
 pub struct Parts {
@@ -94,6 +102,8 @@ pub struct Daemon {
     committer: Committer,
     launcher: Launcher,
     processes: Processes,
+    searcher: Searcher,
+    shelf: Shelf,
     server: Server,
     conversations: answer::Conversations,
     scrapes: Option<Scrapes>,
@@ -102,6 +112,8 @@ pub struct Daemon {
     surroundings: Surroundings,
     commits: Commits,
     started_at: UtcInstant,
+    /// When something is due that everything is ready for.
+    ready_for: Option<UtcInstant>,
     /// What is told the engine next.
     events: VecDeque<Event>,
     /// Whether it has been logged that the daemon is ready.
@@ -123,12 +135,16 @@ impl Daemon {
         let poll = Poll::new()?;
         let committer = Committer::new(Arc::clone(&parts.store))?;
         let reader = Reader::new(parts.sources, Arc::clone(&parts.store))?;
+        let searcher = Searcher::new()?;
+        let shelf = Shelf::new(Arc::clone(&parts.store))?;
         poll.add(alarms.wall(), Source::Alarm, Interest::Read)?;
         poll.add(alarms.uptime(), Source::Alarm, Interest::Read)?;
         poll.add(&parts.signals, Source::Signals, Interest::Read)?;
         poll.add(parts.launcher.descriptor(), Source::Launcher, Interest::Read)?;
         poll.add(committer.mailbox(), Source::Commits, Interest::Read)?;
         poll.add(reader.mailbox(), Source::Loader, Interest::Read)?;
+        poll.add(searcher.mailbox(), Source::Search, Interest::Read)?;
+        poll.add(shelf.mailbox(), Source::Shelf, Interest::Read)?;
         parts.server.register(&poll)?;
         let scrapes = match parts.scrapes {
             Some(listener) => Some(Scrapes::new(listener, &poll)?),
@@ -146,6 +162,8 @@ impl Daemon {
             committer,
             launcher: parts.launcher,
             processes: Processes::default(),
+            searcher,
+            shelf,
             server: parts.server,
             conversations: answer::Conversations::default(),
             scrapes,
@@ -154,6 +172,7 @@ impl Daemon {
             surroundings: parts.surroundings,
             commits: Commits::default(),
             started_at,
+            ready_for: None,
             events: VecDeque::new(),
             is_ready: false,
             is_wasteful: false,
@@ -179,7 +198,8 @@ impl Daemon {
 
     /// One turn: wait, hear, decide, act.
     fn turn(&mut self) -> io::Result<()> {
-        let (wall, uptime) = self.engine.next_wake();
+        let (due, uptime) = self.engine.next_wake();
+        let wall = due.map(|due| self.get_ready(due));
         if self.alarms.set(&self.clock, wall, uptime)? {
             self.events.push_back(Event::Tick);
             self.settle(self.clock.moment());
@@ -208,6 +228,20 @@ impl Daemon {
         }
         self.settle(moment);
         Ok(())
+    }
+
+    /// When to wake up for what is due then: a little before it, to have ready what a start
+    /// takes.
+    fn get_ready(&mut self, due: UtcInstant) -> UtcInstant {
+        let ahead = due.saturating_sub(HEAD_START);
+        if self.clock.moment().now < ahead {
+            return ahead;
+        }
+        if self.ready_for != Some(due) {
+            self.ready_for = Some(due);
+            self.launcher.expect();
+        }
+        due
     }
 
     /// Something has happened, so there may be a descriptor for whoever could not be let
@@ -245,6 +279,8 @@ impl Daemon {
             Source::Gate(run) => self.at_gate(run),
             Source::Process(run) => self.process_ended(run),
             Source::Member(run) => self.member_ended(run),
+            Source::Search => self.searched(),
+            Source::Shelf => self.looked_up(moment),
             Source::Remains(id) => self.processes.bury(id),
             Source::Log => self.poll.remove(io::stderr()),
         }
@@ -446,7 +482,7 @@ impl Daemon {
             Effect::Prepare(preparation) => self.prepare(preparation),
             Effect::Commit(batch) => self.committer.begin(batch),
             Effect::Release(run) => self.release(run),
-            Effect::Abandon(run) => self.processes.abandon(run, &self.poll),
+            Effect::Abandon(run) => self.abandon(run),
             Effect::Adopt(run, process) => self.adopt(run, process),
             Effect::Signal(run, signal) => self.send(run, signal),
             Effect::WatchGroup(run) => self.watch_group(run),

@@ -1,7 +1,7 @@
 //! The processes of runs: at the gate, running, and what is left of them.
 
 use crate::crash;
-use crate::exec::{Gate, Prepared, Released, process};
+use crate::exec::{Gate, Prepared, Released, group, process};
 use crate::poll::{Interest, Poll, Source};
 use kron_engine::event::{Exit, RunId};
 use kron_engine::kept::Process;
@@ -29,8 +29,8 @@ pub(super) struct Tended {
     pub gate: Door,
     /// The user it becomes.
     pub user: Option<Box<str>>,
-    /// Other processes of its group that are waited for.
-    pub members: Vec<OwnedFd>,
+    /// Another process of its group that is waited for.
+    pub member: Option<OwnedFd>,
 }
 
 /// The gate of a process.
@@ -71,14 +71,8 @@ impl Processes {
             self.end(process.pid, pidfd, poll);
             return Err(error);
         }
-        let tended = Tended {
-            process,
-            pidfd,
-            is_child: true,
-            gate: Door::Closed(gate),
-            user,
-            members: Vec::new(),
-        };
+        let tended =
+            Tended { process, pidfd, is_child: true, gate: Door::Closed(gate), user, member: None };
         self.runs.insert(run, tended);
         Ok(true)
     }
@@ -97,14 +91,8 @@ impl Processes {
         poll: &Poll,
     ) -> std::io::Result<()> {
         poll.add(&pidfd, Source::Process(run), Interest::Read)?;
-        let tended = Tended {
-            process,
-            pidfd,
-            is_child: false,
-            gate: Door::None,
-            user: None,
-            members: Vec::new(),
-        };
+        let tended =
+            Tended { process, pidfd, is_child: false, gate: Door::None, user: None, member: None };
         self.runs.insert(run, tended);
         Ok(())
     }
@@ -152,6 +140,19 @@ impl Processes {
 }
 
 impl Tended {
+    /// Whether nothing is left of a child that has ended, which is so after almost every run;
+    /// if it cannot be told, it is not. The child is collected: as long as others are in its
+    /// group, its number is not given to anybody else.
+    pub fn is_alone(&mut self) -> bool {
+        if self.is_child {
+            if !matches!(process::reap(&self.pidfd), Ok(Some(_))) {
+                return false;
+            }
+            self.is_child = false;
+        }
+        group::is_gone(&self.process)
+    }
+
     /// How the process ended. It is not reaped yet: while it is there, nothing
     /// else can have its number.
     pub fn exit(&self) -> Exit {

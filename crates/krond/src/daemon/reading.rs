@@ -8,11 +8,12 @@ use crate::exec::process;
 use crate::failure_line;
 use crate::mailbox::Mailbox;
 use crate::store::{Store, StoreError, Warning};
+use kron_core::line::{Level, Line};
 use kron_core::{Identity, UtcInstant, Zones};
 use kron_engine::Engine;
 use kron_engine::commit::Found;
 use kron_engine::event::Enrolment;
-use kron_engine::line::{Level, Line};
+use kron_engine::kept::Active;
 use kron_tab::Entry;
 use kron_term::load::{self, Report};
 use std::collections::BTreeSet;
@@ -127,15 +128,18 @@ pub fn enrol(
             found.next().unwrap_or_default()
         };
         let active = found.kept.iter().flat_map(|kept| &kept.active);
-        let alive = |process| match process::find(process) {
-            Ok(alive) => alive.is_some(),
+        let identity = entry.job.identity();
+        let alive = |active: &Active| match process::find(&active.process) {
+            Ok(alive) => alive.map(|_| process::age(&active.process)),
             Err(error) => {
-                lines.push(failure_line::system("look for a process", &error));
+                let line = failure_line::system("look for a process", &error);
+                let line = line.with("identity", identity).with("period_id", active.period);
+                lines.push(line.with("pid", active.process.pid));
                 // It may be alive: whoever adopts it looks again.
-                true
+                Some(process::age(&active.process))
             }
         };
-        let alive = active.map(|active| &active.process).map(alive).collect();
+        let alive = active.map(alive).collect();
         jobs.push(Enrolment { entry, found, alive });
     }
     Ok(Enrolled { jobs, others: loaded.others, lines })
@@ -181,7 +185,7 @@ impl Reader {
         if let Err(error) = thread::Builder::new().name("read".into()).spawn(work) {
             let line = failure_line::system("read the configuration", &error);
             let text = error.to_string();
-            let rejection = Rejection { lines: vec![rejected(&text), line], text };
+            let rejection = Rejection { lines: vec![rejected("SystemError", &text), line], text };
             self.mailbox.post((Reading::Rejected(rejection), Vec::new()));
         }
     }
@@ -213,10 +217,13 @@ fn read(
         Ok(read) => read,
         Err(report) => {
             let count = report.count();
-            let mut lines = vec![rejected(&format!(
-                "{count} thing{} wrong; the configuration before stays in force",
-                if count == 1 { " is" } else { "s are" }
-            ))];
+            let mut lines = vec![rejected(
+                "ConfigurationError",
+                &format!(
+                    "{count} thing{} wrong; the configuration before stays in force",
+                    if count == 1 { " is" } else { "s are" }
+                ),
+            )];
             lines.extend(failure_line::configuration(&report));
             let text = kron_term::terminal::without_styles(&report.render());
             return (Reading::Rejected(Rejection { lines, text }), Vec::new());
@@ -231,16 +238,17 @@ fn read(
         }
         Err(error) => {
             let text = error.to_string();
-            let mut lines = vec![rejected(&text)];
-            lines.extend(failure_line::store(&error));
+            let lines = failure_line::store(&error);
+            let category = error.category();
+            let lines = [rejected(category, &text)].into_iter().chain(lines).collect();
             (Reading::Rejected(Rejection { lines, text }), Vec::new())
         }
     }
 }
 
-fn rejected(message: &str) -> Line {
+fn rejected(category: &str, message: &str) -> Line {
     Line::new(Level::Error, "reload_rejected")
-        .with("error_type", "ConfigurationError")
+        .with("error_type", category)
         .with("operation", "reload")
         .with("message", message)
 }

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, kill_process_group, pidfd_send_signal, test_kill_process_group,
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -71,12 +71,13 @@ pub fn signal_members(process: &Process, signal: Signal) -> io::Result<bool> {
     let mut outcome = Ok(());
     for _ in 0..ROUNDS {
         let before = known.len();
-        scan(process, |pid, stat, pidfd| {
+        scan([process], |_, pid, stat, pidfd| {
             if known.insert((pid, stat.start_ticks))
                 && let Err(error) = send(std::os::fd::AsFd::as_fd(&pidfd), signal)
             {
                 outcome = Err(error);
             }
+            true
         })?;
         if known.len() == before {
             break;
@@ -85,14 +86,28 @@ pub fn signal_members(process: &Process, signal: Signal) -> io::Result<bool> {
     outcome.map(|()| !known.is_empty())
 }
 
-/// What lives of a group besides its leader. Costs one call if there is nothing
-/// left of it, which is so after almost every job; else a look at all processes.
+/// Whether nobody has the number of this group, the leader included; one call.
+#[must_use]
+pub fn is_gone(process: &Process) -> bool {
+    group_of(process).is_some_and(|group| test_kill_process_group(group) == Err(Errno::SRCH))
+}
+
+/// Of each group one process that lives besides its leader, if there is any: as long as
+/// that one is there, so is the group. Takes one look at all processes, however many groups
+/// are asked for; none if nothing is left of any, which can be told only of those whose
+/// leader was collected.
 ///
 /// # Errors
 /// When processes cannot be listed.
-pub fn members(process: &Process) -> io::Result<Vec<OwnedFd>> {
-    let mut found = Vec::new();
-    scan(process, |_, _, pidfd| found.push(pidfd))?;
+pub fn survivors<'a>(
+    processes: impl ExactSizeIterator<Item = &'a Process>,
+) -> io::Result<Vec<Option<OwnedFd>>> {
+    let mut found: Vec<Option<OwnedFd>> = Vec::new();
+    found.resize_with(processes.len(), || None);
+    scan(processes, |number, _, _, pidfd| {
+        found[number] = Some(pidfd);
+        false
+    })?;
     Ok(found)
 }
 
@@ -113,40 +128,64 @@ fn send(pidfd: BorrowedFd<'_>, signal: Signal) -> io::Result<bool> {
     Ok(true)
 }
 
-fn scan(process: &Process, mut found: impl FnMut(u32, &Stat, OwnedFd)) -> io::Result<()> {
-    let (Some(group), Some(start_ticks)) = (group_of(process), process.start_ticks) else {
-        return Ok(());
-    };
-    if process.boot_id.as_deref() != Some(boot_id()?)
-        || test_kill_process_group(group) == Err(Errno::SRCH)
-    {
+/// A group that may have members.
+struct Group {
+    /// Which of those that were asked for.
+    number: usize,
+    start_ticks: u64,
+}
+
+/// Calls `found` with every process of these groups but their leaders, and with the number
+/// of its group, until that says that it has heard enough of this one.
+fn scan<'a>(
+    processes: impl IntoIterator<Item = &'a Process>,
+    mut found: impl FnMut(usize, u32, &Stat, OwnedFd) -> bool,
+) -> io::Result<()> {
+    let mut groups = HashMap::new();
+    for (number, process) in processes.into_iter().enumerate() {
+        let (Some(group), Some(start_ticks)) = (group_of(process), process.start_ticks) else {
+            continue;
+        };
+        if process.boot_id.as_deref() != Some(boot_id()?)
+            || test_kill_process_group(group) == Err(Errno::SRCH)
+        {
+            continue;
+        }
+        // A leader of the same number that began at another time leads another group.
+        if Stat::of(process.pid)?.is_none_or(|stat| stat.start_ticks == start_ticks) {
+            groups.insert(process.pid, Group { number, start_ticks });
+        }
+    }
+    if groups.is_empty() {
         return Ok(());
     }
-    // A leader of the same number that began at another time leads another group.
-    if Stat::of(process.pid)?.is_some_and(|stat| stat.start_ticks != start_ticks) {
-        return Ok(());
-    }
-    // Each job is a session of its own; what is in its group, is in that, too, and
-    // began after it.
-    let ours = |stat: &Stat| {
-        stat.group == process.pid && stat.session == process.pid && stat.start_ticks >= start_ticks
-    };
     for entry in fs::read_dir("/proc")? {
         let name = entry?.file_name();
         let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-        if pid == process.pid {
-            continue;
-        }
         // Most are not, and need no descriptor to tell.
         let stat = match Stat::of(pid) {
             // What we may not even look at is somebody else's.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
             other => other?,
         };
-        let Some(stat) = stat.filter(ours) else { continue };
-        let same = |now: &Stat| ours(now) && now.start_ticks == stat.start_ticks;
-        if let Some(pidfd) = open_if(pid, same)? {
-            found(pid, &stat, pidfd);
+        let Some(stat) = stat.filter(|stat| stat.group != pid) else { continue };
+        let Some(group) = groups.get(&stat.group) else { continue };
+        // Each job is a session of its own; what is in its group, is in that, too, and
+        // began after it.
+        let ours = |now: &Stat| {
+            now.group == stat.group
+                && now.session == stat.group
+                && now.start_ticks >= group.start_ticks
+                && now.start_ticks == stat.start_ticks
+        };
+        if ours(&stat)
+            && let Some(pidfd) = open_if(pid, ours)?
+            && !found(group.number, pid, &stat, pidfd)
+        {
+            groups.remove(&stat.group);
+            if groups.is_empty() {
+                break;
+            }
         }
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! that is readable when there are any. Whoever has blocked signals for himself
 //! makes the launcher afterwards, so that its threads have them blocked, too.
 
-use super::nursery::Nursery;
+use super::nursery::Nurseries;
 use super::spawn::{self, Prepared};
 use super::{is_transient, process};
 use kron_host::launch::{Plan, PlanError};
@@ -17,10 +17,19 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 /// What the queue's descriptor is called among the companions'; none of them has
 /// this number.
 const QUEUE: u64 = 0;
+
+/// From so many waiting orders on, another nursery is worth its while.
+const CROWD: usize = 8;
+/// How many plans may be made at once that ask the user database. It may be somewhere in a
+/// network and not answer: whoever needs it waits, and nobody else does.
+const PLANNERS: usize = 16;
+/// How long a nursery waits for the next start before it ends.
+const IDLE: Duration = Duration::from_secs(5);
 
 /// Where things are.
 #[derive(Clone, Debug)]
@@ -74,18 +83,25 @@ pub struct Order {
     /// The name under which lines appear in a log: the job's.
     pub tag: String,
     pub(super) plan: MakePlan,
+    /// Whether making the plan asks the user database.
+    asks: bool,
 }
 
 impl Order {
-    /// An order whose plan is made by the thread that carries it out: making one
-    /// asks the user database, which may be somewhere in a network.
+    /// An order whose plan is made by the thread that carries it out.
     pub fn new(
         run: u64,
         tag: impl Into<String>,
         plan: impl FnOnce() -> Result<Plan, PlanError> + Send + 'static,
     ) -> Self {
         let (stdout, stderr) = (Target::Inherit, Target::Inherit);
-        Self { run, stdout, stderr, tag: tag.into(), plan: Box::new(plan) }
+        Self { run, stdout, stderr, tag: tag.into(), plan: Box::new(plan), asks: false }
+    }
+
+    /// The same with a plan that asks the user database, or not.
+    #[must_use]
+    pub fn asking(self, asks: bool) -> Self {
+        Self { asks, ..self }
     }
 
     /// The same with its output elsewhere.
@@ -167,9 +183,7 @@ struct Shared {
     /// Told when there is an order, or the end.
     news: Condvar,
     results: Mutex<Vec<Spawned>>,
-    /// A nursery that nobody is using: one is always at hand, so that a start does
-    /// not wait for a program to be executed.
-    nursery: Mutex<Option<Nursery>>,
+    nurseries: Nurseries,
     /// Companions that run, by number.
     companions: Mutex<HashMap<u64, OwnedFd>>,
     wake: OwnedFd,
@@ -180,6 +194,12 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Orders {
     waiting: VecDeque<Order>,
+    /// Those whose plan is to be made first.
+    unplanned: VecDeque<Order>,
+    /// Threads that make plans.
+    planners: usize,
+    /// Whether a start is about to be asked for.
+    is_expected: bool,
     is_over: bool,
 }
 
@@ -200,7 +220,7 @@ impl Launcher {
             orders: Mutex::default(),
             news: Condvar::new(),
             results: Mutex::default(),
-            nursery: Mutex::default(),
+            nurseries: Nurseries::default(),
             companions: Mutex::default(),
             wake,
             poll,
@@ -209,7 +229,7 @@ impl Launcher {
         for number in 0..threads {
             let shared = Arc::clone(&launcher.shared);
             let thread = thread::Builder::new().name(format!("start-{number}"));
-            thread.spawn(move || shared.serve(number))?;
+            thread.spawn(move || shared.serve())?;
         }
         Ok(launcher)
     }
@@ -221,10 +241,46 @@ impl Launcher {
         self.shared.poll.as_fd()
     }
 
+    /// Something will be started within the next seconds: has the means for it made.
+    pub fn expect(&self) {
+        lock(&self.shared.orders).is_expected = true;
+        self.shared.news.notify_one();
+    }
+
     /// Has a process prepared; never waits.
     pub fn prepare(&self, order: Order) {
+        if order.asks {
+            return self.plan(order);
+        }
         lock(&self.shared.orders).waiting.push_back(order);
         self.shared.news.notify_one();
+    }
+
+    fn plan(&self, order: Order) {
+        let mut orders = lock(&self.shared.orders);
+        orders.unplanned.push_back(order);
+        if orders.planners == PLANNERS {
+            return;
+        }
+        orders.planners += 1;
+        drop(orders);
+        let shared = Arc::clone(&self.shared);
+        let thread = thread::Builder::new().name("plan".into());
+        if thread.spawn(move || shared.make_plans()).is_err() {
+            // Then those who start processes make the plans as well.
+            let mut orders = lock(&self.shared.orders);
+            orders.planners -= 1;
+            let unplanned = std::mem::take(&mut orders.unplanned);
+            orders.waiting.extend(unplanned);
+            self.shared.news.notify_all();
+        }
+    }
+
+    /// Nobody wants this process any more. One that is being made is made all the same.
+    pub fn withdraw(&self, run: u64) {
+        let mut orders = lock(&self.shared.orders);
+        orders.waiting.retain(|order| order.run != run);
+        orders.unplanned.retain(|order| order.run != run);
     }
 
     /// What has become of orders since the last call, and collects companions
@@ -271,30 +327,13 @@ impl Drop for Launcher {
 }
 
 impl Shared {
-    fn serve(&self, number: usize) {
-        // Kept as long as there is more to do, so that many starts need one. If none
-        // can be had now, the next start says why.
-        let begin = || Nursery::begin(&self.options.program).ok();
-        let mut nursery = if number == 0 { begin() } else { None };
-        loop {
-            let order = match self.next() {
-                Some(order) => order,
-                None => {
-                    self.put_by(nursery.take());
-                    match self.wait() {
-                        Some(order) => order,
-                        None => return,
-                    }
-                }
-            };
-            if nursery.is_none() {
-                nursery = lock(&self.nursery).take();
-                if nursery.as_mut().is_some_and(|nursery| !nursery.is_alive()) {
-                    nursery = None;
-                }
-            }
+    fn serve(&self) {
+        while let Some(order) = self.wait() {
             let run = order.run;
-            let spawned = spawn::spawn(&self.options, &mut nursery, order);
+            let spawned = spawn::spawn(&self.options, order, |order| {
+                let is_crowded = || lock(&self.orders).waiting.len() >= CROWD;
+                self.nurseries.bear(&self.options.program, order, is_crowded)
+            });
             let result = spawned.map(|(prepared, companion)| {
                 if let Some((pid, pidfd)) = companion {
                     self.watch(u64::from(pid), pidfd);
@@ -307,25 +346,12 @@ impl Shared {
         }
     }
 
-    /// Keeps a nursery for the next start, unless there is one: then it ends.
-    fn put_by(&self, nursery: Option<Nursery>) {
-        let mut kept = lock(&self.nursery);
-        let superfluous =
-            if kept.is_none() { std::mem::replace(&mut *kept, nursery) } else { nursery };
-        // Ending one is not waited for by others.
-        drop(kept);
-        drop(superfluous);
-    }
-
-    /// The next order, if there is one.
-    fn next(&self) -> Option<Order> {
-        let mut orders = lock(&self.orders);
-        if orders.is_over { None } else { orders.waiting.pop_front() }
-    }
-
-    /// Waits for an order; `None` at the end.
+    /// Waits for an order; `None` at the end. Begins a nursery when an order is expected,
+    /// and ends those that nobody has needed for a while: with nothing to start, the daemon
+    /// is alone.
     fn wait(&self) -> Option<Order> {
         let mut orders = lock(&self.orders);
+        let mut is_idle = !self.nurseries.is_open();
         loop {
             if orders.is_over {
                 return None;
@@ -333,8 +359,40 @@ impl Shared {
             if let Some(order) = orders.waiting.pop_front() {
                 return Some(order);
             }
-            orders = self.news.wait(orders).unwrap_or_else(PoisonError::into_inner);
+            if std::mem::take(&mut orders.is_expected) {
+                drop(orders);
+                // If that fails, the start says why.
+                let _ = self.nurseries.open(&self.options.program);
+                is_idle = false;
+                orders = lock(&self.orders);
+            } else if is_idle {
+                orders = self.news.wait(orders).unwrap_or_else(PoisonError::into_inner);
+                is_idle = false;
+            } else {
+                let waited = self.news.wait_timeout(orders, IDLE);
+                let (guard, passed) = waited.unwrap_or_else(PoisonError::into_inner);
+                orders = guard;
+                if passed.timed_out() && orders.waiting.is_empty() {
+                    drop(orders);
+                    self.nurseries.close(IDLE);
+                    is_idle = true;
+                    orders = lock(&self.orders);
+                }
+            }
         }
+    }
+
+    /// Makes plans as long as any are to be made.
+    fn make_plans(&self) {
+        let mut orders = lock(&self.orders);
+        while let Some(order) = orders.unplanned.pop_front().filter(|_| !orders.is_over) {
+            drop(orders);
+            let plan = (order.plan)();
+            orders = lock(&self.orders);
+            orders.waiting.push_back(Order { plan: Box::new(move || plan), ..order });
+            self.news.notify_one();
+        }
+        orders.planners -= 1;
     }
 
     fn watch(&self, number: u64, pidfd: OwnedFd) {

@@ -2,8 +2,8 @@
 //!
 //! Executing this program costs more than all the rest of a start, so it is done
 //! beforehand: the nursery waits for orders, copies itself for each, and the copies
-//! are the daemon's own children. One is always at hand; while many starts are
-//! asked for at once, there are more.
+//! are the daemon's own children. One is at hand when something is due soon; while many
+//! starts are asked for at once, there are more; after them, none.
 //!
 //! The daemon sends a byte with the descriptors of a start (its gate, and where
 //! output goes if that is a pipe), and gets back the number of the process, or
@@ -23,7 +23,8 @@ use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command};
-use std::time::Duration;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// How long a nursery may take to make a process: it does nothing else.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -33,41 +34,137 @@ const STDERR: u8 = 2;
 /// Gate, standard output, standard error.
 const MOST: usize = 3;
 
-/// The daemon's side.
+/// The nurseries of a daemon.
+#[derive(Debug, Default)]
+pub(super) struct Nurseries {
+    pool: Mutex<Pool>,
+    returned: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Pool {
+    idle: Vec<Nursery>,
+    in_use: usize,
+    last_used: Option<Instant>,
+}
+
+/// What a set-up process gets: its gate, and where output goes if that is a pipe.
+#[derive(Clone, Copy)]
+pub(super) struct Descriptors<'a> {
+    pub gate: BorrowedFd<'a>,
+    pub stdout: Option<BorrowedFd<'a>>,
+    pub stderr: Option<BorrowedFd<'a>>,
+}
+
+impl Nurseries {
+    /// Has one at hand.
+    pub fn open(&self, program: &Path) -> io::Result<()> {
+        let mut pool = self.pool();
+        pool.last_used = Some(Instant::now());
+        pool.idle.retain_mut(Nursery::is_alive);
+        if pool.idle.is_empty() && pool.in_use == 0 {
+            pool.idle.push(Nursery::begin(program)?);
+        }
+        Ok(())
+    }
+
+    /// Whether there are any.
+    pub fn is_open(&self) -> bool {
+        let pool = self.pool();
+        pool.in_use > 0 || !pool.idle.is_empty()
+    }
+
+    /// Ends those that wait, unless one was needed within this time.
+    pub fn close(&self, idle: Duration) {
+        let mut pool = self.pool();
+        if pool.last_used.is_none_or(|at| at.elapsed() >= idle) {
+            let superfluous = std::mem::take(&mut pool.idle);
+            drop(pool);
+            drop(superfluous);
+        }
+    }
+
+    /// Makes a process that begins as [`setup::run`] does. After a failure its gate
+    /// is of no use. Unless it is crowded, waits for a nursery that is in use: beginning
+    /// another takes as long as several starts.
+    pub fn bear(
+        &self,
+        program: &Path,
+        descriptors: Descriptors<'_>,
+        is_crowded: impl Fn() -> bool,
+    ) -> io::Result<u32> {
+        let mut nursery = match self.take(&is_crowded) {
+            Some(nursery) => Ok(nursery),
+            None => Nursery::begin(program),
+        };
+        let answer = match &mut nursery {
+            Ok(nursery) => nursery.ask(descriptors),
+            Err(_) => Ok(Err(Errno::EAGAIN.into())),
+        };
+        let (nursery, result) = match (nursery, answer) {
+            (Ok(nursery), Ok(answer)) => (Some(nursery), answer),
+            // It may have made a process before it failed. That one has the gate, so
+            // nobody else may get it; with the gate closed, it ends.
+            (Ok(_), Err(_)) => (None, Err(Errno::EAGAIN.into())),
+            (Err(error), _) => (None, Err(error)),
+        };
+        self.put_by(nursery, is_crowded());
+        result
+    }
+
+    /// A nursery, or leave to begin one.
+    fn take(&self, is_crowded: impl Fn() -> bool) -> Option<Nursery> {
+        let mut pool = self.pool();
+        loop {
+            while let Some(mut nursery) = pool.idle.pop() {
+                if nursery.is_alive() {
+                    pool.in_use += 1;
+                    return Some(nursery);
+                }
+            }
+            if pool.in_use == 0 || is_crowded() {
+                pool.in_use += 1;
+                return None;
+            }
+            pool = self.returned.wait(pool).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Keeps a nursery for the next start, unless there is one and no crowd: then it
+    /// ends.
+    fn put_by(&self, nursery: Option<Nursery>, is_crowded: bool) {
+        let mut pool = self.pool();
+        pool.in_use -= 1;
+        pool.last_used = Some(Instant::now());
+        let superfluous = match nursery {
+            Some(nursery) if pool.idle.is_empty() || is_crowded => {
+                pool.idle.push(nursery);
+                None
+            }
+            other => other,
+        };
+        // Ending one is not waited for by others.
+        drop(pool);
+        self.returned.notify_one();
+        drop(superfluous);
+    }
+
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The daemon's side of one.
 #[derive(Debug)]
-pub(super) struct Nursery {
+struct Nursery {
     child: Child,
     /// Closed first, which is what ends it.
     socket: Option<UnixStream>,
 }
 
 impl Nursery {
-    /// Makes a process that begins as [`setup::run`] does, with this gate. Begins
-    /// a nursery if there is none. After a failure the gate is of no use.
-    pub fn bear(
-        nursery: &mut Option<Self>,
-        program: &Path,
-        gate: BorrowedFd<'_>,
-        stdout: Option<BorrowedFd<'_>>,
-        stderr: Option<BorrowedFd<'_>>,
-    ) -> io::Result<u32> {
-        let current = match nursery {
-            Some(known) => known,
-            None => nursery.insert(Self::begin(program)?),
-        };
-        match current.ask(gate, stdout, stderr) {
-            Ok(answer) => answer,
-            // It may have made a process before it failed. That one has the gate, so
-            // nobody else may get it; with the gate closed, it ends.
-            Err(_) => {
-                drop(nursery.take());
-                Err(Errno::EAGAIN.into())
-            }
-        }
-    }
-
     /// Begins one.
-    pub fn begin(program: &Path) -> io::Result<Self> {
+    fn begin(program: &Path) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(PATIENCE))?;
         let child = Command::new(program).arg(LAUNCH).stdin(OwnedFd::from(theirs)).spawn()?;
@@ -75,17 +172,13 @@ impl Nursery {
     }
 
     /// Whether it is still there: somebody may have ended it while it was idle.
-    pub fn is_alive(&mut self) -> bool {
+    fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
     /// The outer error is the nursery's, the inner that of the process.
-    fn ask(
-        &mut self,
-        gate: BorrowedFd<'_>,
-        stdout: Option<BorrowedFd<'_>>,
-        stderr: Option<BorrowedFd<'_>>,
-    ) -> io::Result<io::Result<u32>> {
+    fn ask(&mut self, descriptors: Descriptors<'_>) -> io::Result<io::Result<u32>> {
+        let Descriptors { gate, stdout, stderr } = descriptors;
         let socket = self.socket.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         let byte = stdout.map_or(0, |_| STDOUT) | stderr.map_or(0, |_| STDERR);
         let descriptors: Vec<BorrowedFd<'_>> =

@@ -8,11 +8,14 @@
 use kron_engine::kept::Process;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::param::clock_ticks_per_second;
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
+use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// What the kernel says about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +102,19 @@ pub fn find(process: &Process) -> io::Result<Option<OwnedFd>> {
         return Ok(None);
     }
     open_if(process.pid, |stat| stat.start_ticks == start_ticks)
+}
+
+/// How long ago a process of this boot was started, the time that the machine slept
+/// included; nothing of one whose start is not known.
+#[must_use]
+pub fn age(process: &Process) -> Duration {
+    let now = clock_gettime(ClockId::Boottime);
+    let now = Duration::new(now.tv_sec as u64, now.tv_nsec as u32);
+    let begun = process.start_ticks.map(|ticks| {
+        let rate = clock_ticks_per_second();
+        Duration::new(ticks / rate, ((ticks % rate) * 1_000_000_000 / rate) as u32)
+    });
+    begun.and_then(|begun| now.checked_sub(begun)).unwrap_or_default()
 }
 
 /// Whether there may be a living process with this number; one that has ended and
@@ -222,6 +238,18 @@ mod tests {
         for text in [&b""[..], b"42 (sh", b"42 (sh) S", b"42 (sh) S 1 2 x 4", collected] {
             assert_eq!(Stat::parse(text), None);
         }
+    }
+
+    #[test]
+    fn ages() {
+        let me = observe(std::process::id()).unwrap();
+        let now = clock_gettime(ClockId::Boottime);
+        let first = age(&me);
+        assert!(first < Duration::from_secs(now.tv_sec as u64 + 1));
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(age(&me) > first);
+        assert_eq!(age(&Process { start_ticks: None, ..me.clone() }), Duration::ZERO);
+        assert_eq!(age(&Process { start_ticks: Some(u64::MAX / 2), ..me }), Duration::ZERO);
     }
 
     #[test]

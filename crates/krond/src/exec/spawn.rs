@@ -5,7 +5,7 @@
 
 use super::gate::Gate;
 use super::launcher::{Options, Order, Refusal, Target};
-use super::nursery::Nursery;
+use super::nursery::Descriptors;
 use super::{SYSLOG, process, syslog, wire};
 use crate::crash;
 use kron_engine::kept::Process;
@@ -57,8 +57,8 @@ impl Drop for Held {
 
 pub(super) fn spawn(
     options: &Options,
-    nursery: &mut Option<Nursery>,
     order: Order,
+    bear: impl FnOnce(Descriptors<'_>) -> io::Result<u32>,
 ) -> Result<(Prepared, Option<Companion>), Refusal> {
     let mut plan = (order.plan)().map_err(Refusal::Plan)?;
     crash::step("gate")?;
@@ -89,7 +89,7 @@ pub(super) fn spawn(
     let stdout = writer.filter(|_| order.stdout == Target::Syslog);
     let stderr = writer.filter(|_| order.stderr == Target::Syslog);
     crash::step("fork")?;
-    let pid = Nursery::bear(nursery, &options.program, theirs.as_fd(), stdout, stderr)?;
+    let pid = bear(Descriptors { gate: theirs.as_fd(), stdout, stderr })?;
     let opened = crash::step("pidfd").and_then(|()| Ok(process::open(pid)?));
     let pidfd = match opened {
         Ok(pidfd) => pidfd,

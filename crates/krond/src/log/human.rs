@@ -11,10 +11,10 @@
 //! of `text` and `json`.
 
 use anstyle::{AnsiColor, Style};
+use kron_core::line::{Level, Line};
 use kron_core::logfmt::Value;
 use kron_core::time::duration;
 use kron_core::{UtcInstant, UtcSecond};
-use kron_engine::line::{Level, Line};
 use kron_term::moment::{distance, two_units};
 use std::borrow::Cow;
 use std::fmt::Write;

@@ -10,12 +10,11 @@
 //! lines were lost is told as soon as it can be written again.
 
 mod human;
-mod json;
-mod text;
 
 use clap::ValueEnum;
 use kron_core::UtcInstant;
-use kron_engine::line::{Level, Line};
+use kron_core::line::{Level, Line};
+use kron_term::choice::LogLevel;
 use kron_term::load::Wrong;
 use kron_term::terminal;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -24,6 +23,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Stderr, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
+/// Who writes these lines.
+const COMPONENT: &str = "krond";
 /// Bytes after which lines are written without being asked to.
 const CHUNK: usize = 256 << 10;
 /// Bytes that are kept for a reader that does not read.
@@ -38,31 +39,6 @@ pub enum LogFormat {
     Json,
     /// Short, for people; the default on a terminal
     Human,
-}
-
-/// Which lines are written, as chosen on the command line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LogLevel {
-    /// Everything
-    Debug,
-    /// What happens
-    #[default]
-    Info,
-    /// What somebody should look at
-    Warn,
-    /// What went wrong
-    Error,
-}
-
-impl From<LogLevel> for Level {
-    fn from(level: LogLevel) -> Self {
-        match level {
-            LogLevel::Debug => Self::Debug,
-            LogLevel::Info => Self::Info,
-            LogLevel::Warn => Self::Warn,
-            LogLevel::Error => Self::Error,
-        }
-    }
 }
 
 /// How lines are written.
@@ -248,8 +224,8 @@ impl<W: Write> Logger<W> {
 
     fn push(&mut self, at: UtcInstant, line: &Line) {
         match self.form {
-            Form::Text => text::push(&mut self.pending, at, line),
-            Form::Json => json::push(&mut self.pending, at, line),
+            Form::Text => line.push_text(&mut self.pending, at, COMPONENT),
+            Form::Json => line.push_json(&mut self.pending, at, COMPONENT),
             Form::Human { colour } => human::push(&mut self.pending, at, line, colour),
         }
     }

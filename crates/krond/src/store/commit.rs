@@ -59,35 +59,42 @@ impl Store {
         self.once(|| self.append(lines, true))
     }
 
-    /// Whether something could not be written: nothing will be any more.
+    /// Whether something could not be written: nothing will be any more. Never waits.
     #[must_use]
     pub fn has_failed(&self) -> bool {
-        *self.has_failed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.has_failed.load(Ordering::Acquire)
     }
 
     pub(super) fn fail(&self) {
-        *self.has_failed.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.has_failed.store(true, Ordering::Release);
     }
 
-    /// Does something unless anything has failed before.
+    /// Does something unless anything has failed before; one after the other.
     fn once<T>(&self, work: impl FnOnce() -> Result<T, CommitError>) -> Result<T, CommitError> {
-        let mut has_failed = self.has_failed.lock().unwrap_or_else(PoisonError::into_inner);
-        if *has_failed {
+        let turn = self.turn.lock();
+        // If anything below panics, that counts as a failure too.
+        if turn.is_err() || self.has_failed() {
+            self.fail();
             let error = io::Error::other("an earlier commit failed");
             return Err(self.of_directory(Step::Directory, error));
         }
-        // If anything below panics, that counts as a failure too.
-        *has_failed = true;
-        let done = work()?;
-        *has_failed = false;
-        Ok(done)
+        work().inspect_err(|_| self.fail())
     }
 
     fn try_publish(&self, batch: &Batch) -> Result<Vec<Warning>, CommitError> {
         self.folder.check_place().map_err(|error| self.of_directory(Step::Directory, error))?;
         let warnings = self.prepare(batch)?;
+        let mut numbers = self.spares.numbers(batch.jobs.len());
+        let mut kept = Vec::new();
         for snapshot in &batch.jobs {
             let name = names::state(&names::hash(&snapshot.identity));
+            if let Some(number) = numbers.next() {
+                let size = self
+                    .folder
+                    .keep(&name, &names::spare(number))
+                    .map_err(|error| self.of_job(snapshot, &name, Step::Keep, error))?;
+                kept.extend(size.map(|size| (number, size)));
+            }
             self.folder
                 .rename(&names::temporary(&name), &name)
                 .map_err(|error| self.of_job(snapshot, &name, Step::Rename, error))?;
@@ -96,6 +103,7 @@ impl Store {
             let synced = self.folder.sync_directory();
             synced.map_err(|error| self.of_directory(Step::SyncDirectory, error))?;
         }
+        self.spares.put(kept);
         Ok(warnings)
     }
 
@@ -162,7 +170,7 @@ impl Store {
         let history = carried.iter().copied().chain(added.iter().map(String::as_str));
         let bytes = state::encode(identity, kept, history, self.history);
         self.folder
-            .write_beside(&names::temporary(&name), &bytes)
+            .write_beside(&names::temporary(&name), &bytes, self.spares.take().as_deref())
             .map_err(|(step, error)| self.of_job(snapshot, &name, step, error))?;
         Ok(detail.map(|detail| Warning::HistoryLost {
             identity: identity.clone(),

@@ -4,6 +4,7 @@
 
 use super::error::{Problem, StoreError, Warning};
 use super::folder::{Fault, Folder, Step, distrust};
+use super::names;
 use crate::exec::process;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use std::fs::{self, DirBuilder, File};
@@ -120,20 +121,23 @@ fn holder(file: &mut File) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// Removes what a commit left behind that a crash cut short.
+/// Removes what another daemon left behind: spare files, and what a commit wrote that a
+/// crash cut short.
 pub(super) fn remove_leftovers(folder: &Folder) -> Result<(), Problem> {
-    let mut leftovers = Vec::new();
-    let listed = folder.list(|name| {
-        if let Ok(name) = name.to_str()
-            && super::names::is_temporary(name)
-        {
-            leftovers.push(name.to_owned());
-        }
+    let (mut leftovers, mut spares) = (Vec::new(), Vec::new());
+    let listed = folder.list(|name| match name.to_str() {
+        Ok(name) if names::is_temporary(name) => leftovers.push(name.to_owned()),
+        Ok(name) if names::is_spare(name) => spares.push(name.to_owned()),
+        _ => {}
     });
     listed.map_err(|error| Problem::failed(folder.path(), Step::Directory, error))?;
     for name in leftovers {
         let removed = folder.remove(&name);
         removed.map_err(|error| Problem::failed(folder.path_of(&name), Step::Remove, error))?;
+    }
+    for name in spares {
+        // One that cannot be removed is in nobody's way.
+        let _ = folder.remove(&name);
     }
     Ok(())
 }

@@ -86,6 +86,19 @@ impl Problem {
     }
 }
 
+impl StoreError {
+    /// The category of ERROR-MODEL.md: that of the first problem.
+    #[must_use]
+    pub fn category(&self) -> &'static str {
+        match self {
+            Self::Locked { .. } => "SystemError",
+            Self::Refused(problems) => {
+                problems.first().map_or("PersistenceError", Problem::category)
+            }
+        }
+    }
+}
+
 impl From<Problem> for StoreError {
     fn from(problem: Problem) -> Self {
         Self::Refused(vec![problem])

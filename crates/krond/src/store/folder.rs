@@ -6,7 +6,7 @@
 //! fail; without one that is a test for `None`.
 
 use super::error::Problem;
-use rustix::fs::{AtFlags, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use std::ffi::CStr;
 use std::fmt;
 use std::fs::File;
@@ -34,6 +34,10 @@ pub enum Step {
     Close,
     /// Giving it its final name.
     Rename,
+    /// Giving a file that is about to be replaced another name.
+    Keep,
+    /// Taking such a file for a new one.
+    Reuse,
     /// Removing a leftover.
     Remove,
     /// Making names durable.
@@ -51,6 +55,8 @@ impl fmt::Display for Step {
             Self::Sync => "fsync",
             Self::Close => "close",
             Self::Rename => "rename",
+            Self::Keep => "keeping the old file",
+            Self::Reuse => "using an old file",
             Self::Remove => "remove",
             Self::SyncDirectory => "fsync of the directory",
         })
@@ -172,6 +178,60 @@ impl Folder {
         Ok(rustix::fs::renameat(&self.handle, from, &self.handle, to)?)
     }
 
+    /// Gives a file one more name, if there is a file and the system lets it; returns its
+    /// size then.
+    pub fn keep(&self, name: &str, spare: &str) -> io::Result<Option<u64>> {
+        use rustix::io::Errno;
+        self.ask(Step::Keep, name)?;
+        let none = AtFlags::empty();
+        match rustix::fs::linkat(&self.handle, name, &self.handle, spare, none) {
+            Ok(()) => {}
+            Err(
+                Errno::NOENT
+                | Errno::EXIST
+                | Errno::PERM
+                | Errno::OPNOTSUPP
+                | Errno::MLINK
+                | Errno::NOSPC
+                | Errno::DQUOT,
+            ) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        let stat = rustix::fs::statat(&self.handle, spare, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(Some(stat.st_size.unsigned_abs()))
+    }
+
+    /// Opens a spare file under another name, to be written from its beginning; nothing if
+    /// it is not there or not what it should be.
+    fn reuse(&self, spare: &str, name: &str) -> Result<Option<File>, (Step, io::Error)> {
+        use rustix::io::Errno;
+        let at = |step| move |error| (step, error);
+        self.ask(Step::Reuse, name).map_err(at(Step::Reuse))?;
+        // A temporary file is written by whoever made it, and nobody else.
+        let flags = RenameFlags::NOREPLACE;
+        match rustix::fs::renameat_with(&self.handle, spare, &self.handle, name, flags) {
+            Ok(()) => {}
+            // Gone, or a file system that cannot be asked so.
+            Err(Errno::NOENT | Errno::INVAL | Errno::NOSYS) => return Ok(None),
+            Err(error) => return Err((Step::Reuse, error.into())),
+        }
+        let opened = self.open_with(name, OFlags::WRONLY, Mode::empty());
+        // As it was made; and whoever keeps copies as links to files has none of it.
+        let is_ours = |file: &File| {
+            rustix::fs::fstat(file).is_ok_and(|stat| {
+                FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+                    && stat.st_mode & 0o7777 == 0o600
+                    && stat.st_nlink == 1
+                    && !is_distrusted(&stat)
+            })
+        };
+        if let Some(file) = opened.ok().filter(is_ours) {
+            return Ok(Some(file));
+        }
+        self.remove(name).map_err(at(Step::Remove))?;
+        Ok(None)
+    }
+
     pub fn remove(&self, name: &str) -> io::Result<()> {
         self.ask(Step::Remove, name)?;
         Ok(rustix::fs::unlinkat(&self.handle, name, AtFlags::empty())?)
@@ -201,10 +261,23 @@ impl Folder {
 
     /// Writes a file beside its final name and makes it durable there. What is
     /// at the final name is untouched.
-    pub fn write_beside(&self, temporary: &str, bytes: &[u8]) -> Result<(), (Step, io::Error)> {
+    pub fn write_beside(
+        &self,
+        temporary: &str,
+        bytes: &[u8],
+        spare: Option<&str>,
+    ) -> Result<(), (Step, io::Error)> {
         let at = |step| move |error| (step, error);
-        let file = self.create(temporary).map_err(at(Step::Create))?;
+        let old = spare.map_or(Ok(None), |spare| self.reuse(spare, temporary))?;
+        let is_old = old.is_some();
+        let file = match old {
+            Some(file) => file,
+            None => self.create(temporary).map_err(at(Step::Create))?,
+        };
         self.write(&file, temporary, bytes).map_err(at(Step::Write))?;
+        if is_old {
+            self.truncate(&file, temporary, bytes.len() as u64).map_err(at(Step::Write))?;
+        }
         self.sync(&file, temporary).map_err(at(Step::Sync))?;
         self.close(file, temporary).map_err(at(Step::Close))
     }

@@ -78,6 +78,11 @@ impl Store {
         loaded: &mut Loaded,
         now: UtcInstant,
     ) -> Result<(), Problem> {
+        // The roster first: if this is as far as it goes, there was a file all the same.
+        for (place, _) in &damaged {
+            loaded.found[*place].quarantined = Some(Box::default());
+        }
+        loaded.others = self.consult_roster(identities, &mut loaded.found)?;
         for (place, error) in damaged {
             let identity = &identities[place];
             let name = names::state(&names::hash(identity));
@@ -87,7 +92,6 @@ impl Store {
             let (identity, detail) = (identity.clone(), error.to_string());
             loaded.warnings.push(Warning::Quarantined { identity, path, detail });
         }
-        loaded.others = self.consult_roster(identities, &mut loaded.found)?;
         Ok(())
     }
 

@@ -12,6 +12,7 @@
 //! | `roster` | every job ever seen, a line each time something changed |
 //! | `<sha256 of the identity>.json` | the state of a job |
 //! | `….json.tmp` | a commit that a crash cut short; removed at the next start |
+//! | `spare-…` | a state file that was replaced, to be written into again |
 //! | `….corrupt.<time>` | a damaged file, moved aside and never read again |
 
 mod commit;
@@ -22,6 +23,7 @@ mod load;
 mod names;
 mod parallel;
 mod roster;
+mod spares;
 
 pub use error::{CommitError, Problem, Reason, StoreError, Warning};
 pub use folder::{Fault, Step};
@@ -32,11 +34,14 @@ use kron_core::{Identity, UtcInstant};
 use kron_engine::kept::Finished;
 use kron_engine::state;
 use roster::Roster;
+use spares::Spares;
 use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Where state lives unless told otherwise.
 pub const DEFAULT_DIRECTORY: &str = "/var/lib/krond";
@@ -50,6 +55,8 @@ pub struct Options {
     pub now: UtcInstant,
     /// Files being written at once.
     pub writers: usize,
+    /// How old a file has to be that is written into again.
+    pub spare_age: Duration,
     /// Makes operations fail, in tests.
     pub fault: Option<Arc<dyn Fault>>,
 }
@@ -58,7 +65,8 @@ impl Options {
     /// The usual ones.
     #[must_use]
     pub fn at(now: UtcInstant) -> Self {
-        Self { history: 100, now, writers: commit::WRITERS, fault: None }
+        let (writers, spare_age) = (commit::WRITERS, spares::AGE);
+        Self { history: 100, now, writers, spare_age, fault: None }
     }
 }
 
@@ -75,8 +83,11 @@ pub struct Store {
     history: usize,
     writers: usize,
     roster: Mutex<Roster>,
-    /// Whether a commit failed; also keeps commits one after the other.
-    has_failed: Mutex<bool>,
+    spares: Spares,
+    /// Held by whoever commits.
+    turn: Mutex<()>,
+    /// Whether a commit failed.
+    has_failed: AtomicBool,
     /// Held for life.
     _lock: File,
 }
@@ -103,7 +114,9 @@ impl Store {
             history: options.history,
             writers: options.writers.max(1),
             roster: Mutex::new(roster),
-            has_failed: Mutex::new(false),
+            spares: Spares::new(options.spare_age),
+            turn: Mutex::default(),
+            has_failed: AtomicBool::new(false),
             _lock: lock,
         };
         Ok((store, warnings))

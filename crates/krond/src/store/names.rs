@@ -11,6 +11,7 @@ pub(super) const ROSTER: &str = "roster";
 
 const STATE: &str = ".json";
 const TEMPORARY: &str = ".tmp";
+const SPARE: &str = "spare-";
 
 /// What a state file is named after.
 pub(super) type Hash = [u8; 32];
@@ -49,6 +50,17 @@ pub(super) fn state_hash(name: &[u8]) -> Option<Hash> {
 /// The name under which a file is written before it takes its own.
 pub(super) fn temporary(name: &str) -> String {
     format!("{name}{TEMPORARY}")
+}
+
+/// The name of a file that was replaced, by this process.
+pub(super) fn spare(number: u32) -> String {
+    format!("{SPARE}{}-{number}", std::process::id())
+}
+
+pub(super) fn is_spare(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let numbers = name.strip_prefix(SPARE).and_then(|name| name.split_once('-'));
+    numbers.is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
 
 pub(super) fn is_temporary(name: &str) -> bool {

@@ -99,7 +99,9 @@ impl Roster {
         }
         let failed = |step| move |error| Problem::failed(folder.path_of(ROSTER), step, error);
         let temporary = names::temporary(ROSTER);
-        folder.write_beside(&temporary, text.as_bytes()).map_err(|(step, e)| failed(step)(e))?;
+        folder
+            .write_beside(&temporary, text.as_bytes(), None)
+            .map_err(|(step, e)| failed(step)(e))?;
         folder.rename(&temporary, ROSTER).map_err(failed(Step::Rename))?;
         folder.sync_directory().map_err(failed(Step::SyncDirectory))?;
         let file = folder.open_append(ROSTER).map_err(failed(Step::Open))?;

@@ -188,6 +188,37 @@ fn fault_38_stopped_and_continued() {
     assert!(place.runs("strict").is_empty());
 }
 
+/// A run that ended before anybody looked is not in the way of what came due meanwhile,
+/// even if the alarm rang first.
+#[test]
+fn an_end_is_heard_before_what_is_due_is_judged() {
+    use nix::sys::signal::{Signal, kill};
+    let place = Place::with(
+        "* * * * * @policy(deadline=1h,concurrency=forbid) name=a command=\"sleep 1000\"\n",
+    );
+    let daemon = place.start(-30.0, &[]);
+    let end = |nth| {
+        let started = daemon.wait_nth("start", nth, |event| event.of("started", "a"));
+        kill(nix::unistd::Pid::from_raw(started.pid()), Signal::SIGKILL).unwrap();
+        let status = format!("/proc/{}/status", started.pid());
+        wait_for("its end", || {
+            let status = std::fs::read_to_string(&status).unwrap_or_default();
+            (status.is_empty() || status.contains("State:\tZ")).then_some(())
+        });
+    };
+    daemon.clock(-0.05);
+    daemon.outcome("a", &minute(0), "executed");
+    daemon.clock(58.0);
+    daemon.signal(Signal::SIGSTOP);
+    assert_eq!(daemon.all("outcome", "a").len(), 1);
+    std::thread::sleep(Duration::from_millis(2500));
+    end(1);
+    daemon.signal(Signal::SIGCONT);
+    daemon.outcome("a", &minute(1), "executed");
+    end(2);
+    daemon.stop();
+}
+
 /// That the clock was set just before an alarm is set, the kernel tells once, by an
 /// error: the time must be looked at, for the alarm may be behind.
 #[test]

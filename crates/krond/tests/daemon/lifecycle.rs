@@ -1,7 +1,8 @@
 //! Start, stop, reload, one daemon at a time.
 
 use crate::support::{
-    Place, Start, a_moment, alive, is_root, minute, names, need, need_root, set_mode, wait_gone,
+    Place, Start, a_moment, alive, family, is_root, minute, names, need, need_root, set_mode,
+    wait_for, wait_gone,
 };
 use nix::sys::signal::Signal;
 use std::fs::{self, File};
@@ -105,6 +106,7 @@ fn lif_07_the_pid_file_is_optional_and_right() {
     let daemon = place.start(-30.0, &["--pid-file", path.to_str().unwrap()]);
     assert_eq!(place.read("pid").trim(), daemon.pid().to_string());
     daemon.stop();
+    assert!(!path.exists());
 }
 
 /// LIF-08, LIF-09, LIF-10, ERR-21.
@@ -229,6 +231,25 @@ fn lif_12_detach_and_the_limit_leave_children_which_the_next_daemon_finds() {
 }
 
 #[test]
+fn who_ends_it_is_told_what_is_left() {
+    for format in ["text", "json"] {
+        let place = Place::with(WAITS);
+        let daemon = place.start(-30.0, &["--shutdown-limit", "100ms"]);
+        daemon.clock(-0.2);
+        daemon.wait_of("started", "waits");
+        let output = place.ask(&["stop", "--graceful", "--format", format]).exits(0);
+        daemon.end().exits(0);
+        place.write("go", "");
+        if format == "json" {
+            assert_eq!(output.json()["left"], 1);
+            continue;
+        }
+        let said = "waiting for 1 running job\nthe limit is over: 1 running job left alone\n";
+        assert_eq!((&*output.stderr, &*output.stdout), (said, "krond has ended\n"));
+    }
+}
+
+#[test]
 fn fault_36_a_second_signal_ends_the_daemon_at_once_and_jobs_go_on() {
     for second in [Signal::SIGTERM, Signal::SIGINT] {
         let place = Place::with(WAITS);
@@ -288,6 +309,9 @@ fn lif_15_sch_18_fault_37_active_children_survive_a_reload_even_of_a_removed_job
     daemon.wait("reloaded");
     a_moment();
     assert!(alive(child));
+    // It runs, and will not again.
+    place.ask(&["why", "waits"]).exits(0).prints("will not run: the job is no longer configured");
+    assert!(place.ask_jobs()["waits"]["next"].is_null());
     place.write("go", "");
     let exited = daemon.ran("waits", &minute(0));
     assert_eq!(&exited["exit_code"], "7");
@@ -382,15 +406,20 @@ fn fault_37_a_renamed_job_is_a_new_one() {
     assert_eq!(place.state("one")["LastOutcome"], "executed");
 }
 
-/// LIF-01, EXE-32.
+/// LIF-01, EXE-32: with nothing to do, the daemon is the only process of Kron's; and what it
+/// needs for a start is there again when one is due.
 #[test]
 fn lif_01_exe_32_krond_is_the_only_process() {
-    let place = Place::with("0 12 * * * @policy(deadline=1h) name=a NOTE\n");
+    let place = Place::with("* * * * * @policy(deadline=1h) name=a NOTE\n");
     let daemon = place.start(-30.0, &[]);
-    daemon.clock(-0.2);
-    daemon.ran("a", &minute(0));
-    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", daemon.pid()));
-    assert_eq!(children.unwrap().trim(), "");
+    daemon.ready();
+    let nobody = (Vec::new(), Vec::new());
+    assert_eq!(family(daemon.pid()), nobody);
+    for n in 0..2 {
+        daemon.clock(60.0 * n as f64 - 0.9);
+        daemon.ran("a", &minute(n));
+        wait_for("no other process", || (family(daemon.pid()) == nobody).then_some(()));
+    }
     daemon.stop();
 }
 
@@ -423,10 +452,19 @@ fn fault_8_untrusted_configuration_is_refused() {
     });
     if !is_root() {
         refused("unreadable", &|place| set_mode(&place.at("jobs.kron"), 0o000));
-    } else if need_root() {
-        refused("wrong owner", &|place| {
-            std::os::unix::fs::chown(place.at("jobs.kron"), Some(1234), None).unwrap();
-        });
+        need_root();
+        return;
+    }
+    refused("wrong owner", &|place| {
+        std::os::unix::fs::chown(place.at("jobs.kron"), Some(1234), None).unwrap();
+    });
+    // Root can read everything, so this is another's daemon.
+    if need("setpriv") {
+        let place = Place::of_nobody(valid);
+        set_mode(&place.at("jobs.kron"), 0o000);
+        let output = Start::new(&place, &[]).clock(-30.0).by_nobody().start().end().exits(2);
+        assert!(output.stderr.contains("jobs.kron"), "{}", output.stderr);
+        assert!(output.stderr.contains("Permission denied"), "{}", output.stderr);
     }
 }
 
@@ -454,7 +492,7 @@ fn fault_11_34_exe_12_an_unusable_user_is_an_error_and_never_ones_own() {
         let mut daemon = Start::new(&place, &[]).clock(-1.0).start();
         if user == "no-such-user-here" {
             // A user may come later: refused at start, or missed with a reason.
-            crate::support::wait_for("an end or a miss", || {
+            wait_for("an end or a miss", || {
                 (!daemon.is_running() || daemon.events().iter().any(|e| &e["outcome"] == "missed"))
                     .then_some(())
             });

@@ -231,10 +231,8 @@ fn obs_08_a_failure_is_a_line_and_nothing_else() {
     daemon.clock(-0.2);
     let exited = daemon.wait_of("exited", "a");
     assert_eq!(&exited["exit_code"], "1");
-    let pid = daemon.pid();
-    let children = format!("/proc/{pid}/task/{pid}/children");
     crate::support::wait_for("no child", || {
-        std::fs::read_to_string(&children).map_or(Some(()), |text| text.is_empty().then_some(()))
+        crate::support::children(daemon.pid()).is_empty().then_some(())
     });
     daemon.stop();
     assert_eq!(place.runs("a").len(), 1);

@@ -114,6 +114,44 @@ fn sta_17_37_fault_39_crash_at_close() {
 
 /// STA-17, STA-37.
 #[test]
+fn sta_17_37_fault_39_crash_at_keep() {
+    crash_at_each("keep");
+}
+
+/// A replaced file is used again by the commits of a second run.
+/// STA-17, STA-37.
+#[test]
+fn sta_17_37_fault_39_crash_at_reuse() {
+    let (first, second) = (minute(0), minute(1));
+    // The start of the second run, and its end.
+    for (n, is_recorded) in [(1, false), (2, true)] {
+        let place = Place::with(
+            "0,1 12 * * * @policy(deadline=1h) name=a shell=true command=\"echo a $KRON_PERIOD_ID >> HERE/record\"\n",
+        );
+        let point = format!("reuse:{n}");
+        let daemon = place.start(-20.0, &["--spare-age", "0s", "--crash-at", &point]);
+        daemon.clock_now(-0.05);
+        wait_for("the first", || state_of(&place).filter(|state| state["LastExitCode"] == 0));
+        daemon.clock_now(59.95);
+        daemon.end().exits(137);
+        intact(&place);
+        let at_crash = state_of(&place).unwrap();
+        assert_eq!(at_crash["LastHandledPeriodID"] == *second, is_recorded, "{point}");
+        let daemon = place.start(65.0, &[]);
+        let state = wait_for("the second in state", || {
+            let state = state_of(&place)?;
+            let is_over = state["ActiveExecution"].is_null();
+            (state["LastHandledPeriodID"] == *second && is_over).then_some(state)
+        });
+        daemon.stop();
+        assert_eq!(state["LastExitCode"].is_null(), is_recorded, "{point}: {state}");
+        assert_eq!(state["History"].as_array().unwrap().len(), 2, "{point}: {state}");
+        assert_eq!(place.runs("a"), [first.clone(), second.clone()], "{point}");
+    }
+}
+
+/// STA-17, STA-37.
+#[test]
 fn sta_17_37_fault_39_crash_at_rename() {
     crash_at_each("rename");
 }
@@ -154,7 +192,8 @@ fn sta_19_27_28_37_fault_39_a_crash_after_the_commit_closes_the_period() {
 /// What a daemon left behind at one point is recovered by another, which crashes at each
 /// passing of each step of that; the third brings it to an end.
 fn crash_in_recovery(first: &str, committed: bool) {
-    let steps = ["create", "write", "sync", "close", "rename", "sync-directory", "committed"];
+    let steps =
+        ["create", "write", "sync", "close", "keep", "rename", "sync-directory", "committed"];
     let mut crashes = 0;
     for step in steps {
         for n in 1.. {

@@ -103,13 +103,18 @@ fn exe_09_13_29_30_directory_umask_and_limits() {
     daemon.stop();
     assert_eq!(place.read("a"), format!("{}\n0027\n77\n", place.at("here").display()));
     assert_eq!(place.read("b"), own);
-    let daemon = place.start(86370.0, &["--limit-nofile", "99"]);
+    // What the daemon is told is for jobs that do not say.
+    let daemon = place.start(86370.0, &["--limit-nofile", "99", "--limit-nproc", "12345"]);
     daemon.clock(86399.8);
+    daemon.wait_of("exited", "a");
     daemon.wait_of("exited", "b");
     daemon.stop();
     let limits = place.read("b");
-    let line = limits.lines().rfind(|line| line.starts_with("Max open files")).unwrap();
-    assert_eq!(line.split_whitespace().nth(3), Some("99"), "{limits}");
+    for (limit, place, expected) in [("Max open files", 3, "99"), ("Max processes", 2, "12345")] {
+        let line = limits.lines().rfind(|line| line.starts_with(limit)).unwrap();
+        assert_eq!(line.split_whitespace().nth(place), Some(expected), "{limits}");
+    }
+    assert!(place.read("a").ends_with("\n77\n"), "{}", place.read("a"));
 }
 
 #[test]

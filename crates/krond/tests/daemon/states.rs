@@ -514,3 +514,22 @@ fn fault_21_state_is_reset_without_a_daemon() {
         assert_eq!(place.runs("a"), [minute(0)]);
     }
 }
+
+/// Fault 21: so are those of a job that has never run, which only the roster knows of.
+#[test]
+fn fault_21_a_job_without_a_file_is_reset_without_a_daemon() {
+    let place = Place::with(NOON);
+    // First seen by a clock that was far ahead.
+    place.start(45.0 * 365.25 * 86400.0, &[]).stop();
+    assert!(!place.state_file("a").exists());
+    let daemon = place.start(-30.0, &[]);
+    daemon.wait_nth("idle until", 1, |event| event.line.contains("idle"));
+    daemon.stop();
+    // (The clock of whoever resets is the machine's.)
+    place.ask(&["state", "reset", &place.identity("a")]).exits(0).prints("forgotten");
+    let daemon = place.start(-30.0, &[]);
+    daemon.clock(-0.1);
+    daemon.ran("a", &minute(0));
+    daemon.stop();
+    assert_eq!(place.runs("a"), [minute(0)]);
+}

@@ -11,7 +11,8 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::ops::Index;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -139,6 +140,17 @@ impl Place {
     pub fn with(jobs: &str) -> Self {
         let place = Self::new();
         place.jobs(jobs);
+        place
+    }
+
+    /// One with jobs, for a daemon of `nobody`.
+    pub fn of_nobody(jobs: &str) -> Self {
+        let place = Self::with(jobs);
+        place.make_state();
+        place.write("record", "");
+        for name in ["jobs.kron", "state", "record"] {
+            chown(place.at(name), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
         place
     }
 
@@ -699,6 +711,16 @@ pub fn need(program: &str) -> bool {
     there
 }
 
+/// Whether there is a tracer that may trace; says so if not.
+pub fn need_strace() -> bool {
+    let traced = Command::new("strace").args(["-qq", "-o", "/dev/null", "/bin/true"]).status();
+    let there = traced.is_ok_and(|status| status.success());
+    if !there {
+        println!("SKIPPED: needs `strace` that may trace");
+    }
+    there
+}
+
 /// Whether a process exists and is not a zombie.
 pub fn alive(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -726,6 +748,28 @@ pub fn with_own_mounts(body: impl FnOnce() + Send) {
     if let Err(panic) = ended {
         std::panic::resume_unwind(panic);
     }
+}
+
+/// Runs something on a machine that has a system log, and no journal; it gets the log.
+pub fn with_system_log(place: &Place, body: impl FnOnce(UnixDatagram) + Send) {
+    use nix::mount::{MsFlags, mount};
+    use nix::sys::stat::{Mode, SFlag, makedev, mknod};
+    fs::create_dir(place.at("dev")).unwrap();
+    with_own_mounts(|| {
+        let none = None::<&str>;
+        let tmpfs = |path: &Path| mount(none, path, Some("tmpfs"), MsFlags::empty(), none).unwrap();
+        tmpfs(&place.at("dev"));
+        for (name, minor) in [("null", 3), ("zero", 5), ("urandom", 9)] {
+            let mode = Mode::from_bits_truncate(0o666);
+            mknod(&place.at("dev").join(name), SFlag::S_IFCHR, mode, makedev(1, minor)).unwrap();
+        }
+        let log = UnixDatagram::bind(place.at("dev/log")).unwrap();
+        if Path::new("/run/systemd").exists() {
+            tmpfs(Path::new("/run/systemd"));
+        }
+        mount(Some(&place.at("dev")), "/dev", none, MsFlags::MS_BIND, none).unwrap();
+        body(log);
+    });
 }
 
 /// Processor time of a process, in ticks of a hundredth of a second.
@@ -772,15 +816,19 @@ pub fn memory(pid: Pid, key: &str) -> u64 {
 /// one that waits to make others: of all its threads, since a child belongs to the
 /// one that made it.
 pub fn children(pid: Pid) -> Vec<i32> {
+    family(pid).1
+}
+
+/// The processes that wait to make others, and all other children of a daemon.
+pub fn family(pid: Pid) -> (Vec<i32>, Vec<i32>) {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let text: Vec<String> = tasks
         .map(|task| fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default())
         .collect();
-    let words = |pid: &&str| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let is_nursery = |pid: &&str| words(pid).ends_with(b"\0__launch\0");
+    let words = |pid: &i32| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let is_nursery = |pid: &i32| words(pid).ends_with(b"\0__launch\0");
     let all = text.concat();
-    let others = all.split_whitespace().filter(|pid| !is_nursery(pid));
-    others.map(|pid| pid.parse().unwrap()).collect()
+    all.split_whitespace().map(|pid| pid.parse::<i32>().unwrap()).partition(is_nursery)
 }
 
 /// How many descriptors a process has open.

@@ -120,9 +120,16 @@ fn reload_and_stop_report_what_came_of_it() {
     place.ask(&["reload"]).exits(0);
     assert_eq!(place.ask_jobs().len(), 2);
     place.jobs("0 0 * * * name=a command=/bin/true mailto=x\n");
+    let output = place.ask(&["reload"]).exits(2);
+    assert!(output.stdout.is_empty() && output.stderr.contains("mailto"), "{}", output.stderr);
     let output = place.ask(&["reload", "--format", "json"]).exits(2);
-    assert!((output.stdout + &output.stderr).contains("mailto"));
+    assert!(output.stderr.is_empty(), "{}", output.stderr);
+    assert!(output.json()["error"].as_str().unwrap().contains("mailto"));
     assert_eq!(place.ask_jobs().len(), 2);
+    place.jobs("# nothing any more\n");
+    let output = place.ask(&["reload"]).exits(0);
+    assert_eq!(output.stdout, "reloaded: 0 jobs\n");
+    assert!(output.stderr.contains("nothing is configured"), "{}", output.stderr);
     place.ask(&["stop"]).exits(0);
     daemon.end().exits(0);
 }
@@ -224,12 +231,47 @@ fn metrics_are_served_on_request() {
         stream.read_to_string(&mut text).unwrap();
         text
     };
-    let page = wait_for("an executed period on the page", || {
-        Some(get("/metrics")).filter(|page| page.contains("executed"))
+    let number = |page: &str, name: &str| -> Option<f64> {
+        let value = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.map(|value| value.parse().unwrap())
+    };
+    let page = wait_for("the end of a run on the page", || {
+        let page = get("/metrics");
+        (number(&page, "kron_exits_total{result=\"failure\"}") == Some(1.0)).then_some(page)
     });
     assert!(page.starts_with("HTTP/1.1 200"), "{page}");
-    for part in ["executed", "missed", "_bucket{", "# TYPE", "# HELP", "running"] {
-        assert!(page.contains(part), "no {part} in:\n{page}");
+    let noon = crate::support::NOON as f64;
+    let (few, none) = (1.0..=1.0, 0.0..=0.0);
+    for (name, expected) in [
+        ("kron_outcomes_total{outcome=\"executed\",reason=\"\"}", few.clone()),
+        ("kron_outcomes_total{outcome=\"missed\",reason=\"late\"}", few.clone()),
+        ("kron_outcomes_total{outcome=\"missed\",reason=\"not_started\"}", none.clone()),
+        ("kron_outcomes_total{outcome=\"skipped\",reason=\"active\"}", none.clone()),
+        // Two minutes of two jobs.
+        ("kron_superseded_total", 4.0..=4.0),
+        ("kron_exits_total{result=\"success\"}", none.clone()),
+        ("kron_start_failures_total", none.clone()),
+        // Ten seconds, and what it took.
+        ("kron_start_lateness_seconds_bucket{le=\"1\"}", none.clone()),
+        ("kron_start_lateness_seconds_bucket{le=\"60\"}", few.clone()),
+        ("kron_start_lateness_seconds_sum", 10.0..=60.0),
+        ("kron_start_lateness_seconds_count", few),
+        // Their first sight, what came of both, and an end.
+        ("kron_commit_seconds_count", 2.0..=8.0),
+        ("kron_commit_seconds_sum", 0.000_001..=60.0),
+        ("kron_jobs", 2.0..=2.0),
+        ("kron_queue_length", 2.0..=2.0),
+        ("kron_running", none),
+        ("kron_next_wake_timestamp_seconds", noon + 180.0..=noon + 180.0),
+        ("kron_start_timestamp_seconds", noon - 30.0..=noon),
+    ] {
+        let value = number(&page, name).unwrap_or_else(|| panic!("no {name} in:\n{page}"));
+        assert!(expected.contains(&value), "{name} {value}, not {expected:?}:\n{page}");
+        let family = name.split(['{', ' ']).next().unwrap();
+        let family = ["_bucket", "_sum", "_count"].iter().find_map(|end| family.strip_suffix(end));
+        let family = family.unwrap_or_else(|| name.split('{').next().unwrap());
+        assert!(page.contains(&format!("# TYPE {family} ")), "{family}:\n{page}");
+        assert!(page.contains(&format!("# HELP {family} ")), "{family}:\n{page}");
     }
     // No label without bound.
     assert!(!page.contains("name=\"a\"") && !page.contains("jobs.kron"), "{page}");

@@ -3,7 +3,7 @@
 use crate::support::{Host, copy, end, hear, is_root, order, plan, shell, wait_for};
 use kron_engine::kept::Process;
 use kron_host::launch::Plan;
-use krond::exec::group::{Leader, members, signal_group, signal_members};
+use krond::exec::group::{Leader, signal_group, signal_members, survivors};
 use krond::exec::process::{self, Exit, Stat, has_ended};
 use krond::exec::{Prepared, Report};
 use rustix::process::Signal;
@@ -18,6 +18,11 @@ fn start(host: &Host, plan: Plan) -> (Process, OwnedFd) {
     assert_eq!(hear(&mut gate), Report::Ready);
     gate.release().unwrap();
     (process, pidfd)
+}
+
+/// One that is left of a group besides its leader.
+fn survivor(process: &Process) -> Option<OwnedFd> {
+    survivors([process].into_iter()).unwrap().remove(0)
 }
 
 /// Waits for a file, and reads it.
@@ -55,7 +60,7 @@ fn another_of_the_same_number() {
     let other =
         Process { start_ticks: process.start_ticks.map(|ticks| ticks - 1), ..process.clone() };
     assert!(process::find(&other).unwrap().is_none());
-    assert!(members(&other).unwrap().is_empty());
+    assert!(survivor(&other).is_none());
     assert!(!signal_members(&other, Signal::KILL).unwrap());
     let boot = Process { boot_id: Some("another".into()), ..process.clone() };
     assert!(process::find(&boot).unwrap().is_none());
@@ -100,14 +105,35 @@ fn one_that_goes_to_the_background() {
     let host = Host::new();
     let (process, pidfd) = start(&host, shell("sleep 1000 & sleep 1000 & exit 3"));
     assert_eq!(end(&pidfd).code, 3);
-    let left = members(&process).unwrap();
-    assert_eq!(left.len(), 2);
+    let left = survivor(&process).unwrap();
     assert!(signal_members(&process, Signal::TERM).unwrap());
-    for pidfd in &left {
-        wait_for("end", || has_ended(pidfd).unwrap().then_some(()));
-    }
-    wait_for("nobody", || members(&process).unwrap().is_empty().then_some(()));
+    wait_for("end", || has_ended(&left).unwrap().then_some(()));
+    wait_for("nobody", || survivor(&process).is_none().then_some(()));
     assert!(!signal_members(&process, Signal::TERM).unwrap());
+}
+
+/// Several groups are told apart in one look: that of a zombie, one that is gone, one that
+/// has others.
+#[test]
+fn several_groups() {
+    let host = Host::new();
+    let jobs = ["sleep 1000 & exit 3", "exit 0", "exit 0", "sleep 1000 & sleep 1000 & wait"];
+    let started: Vec<_> = jobs.iter().map(|text| start(&host, shell(text))).collect();
+    for (_, pidfd) in &started[..3] {
+        wait_for("its end", || process::peek(pidfd).unwrap());
+    }
+    end(&started[2].1);
+    let look = || survivors(started.iter().map(|(process, _)| process)).unwrap();
+    let found = wait_for("all that is to be found", || {
+        let found: Vec<bool> = look().iter().map(Option::is_some).collect();
+        (found == [true, false, false, true]).then_some(found)
+    });
+    assert_eq!(found.len(), jobs.len());
+    for (process, pidfd) in &started {
+        let _ = signal_group(process, pidfd.as_fd(), Leader::Child, Signal::KILL);
+    }
+    wait_for("nobody", || look().iter().all(Option::is_none).then_some(()));
+    assert!(survivors(std::iter::empty()).unwrap().is_empty());
 }
 
 /// FAULTS 24, 30: a job of an earlier daemon is no child of ours, and is ended
@@ -127,12 +153,11 @@ fn one_that_is_adopted() {
     let process = process::observe(pids[0]).unwrap();
     assert_ne!(Stat::of(pids[0]).unwrap().unwrap().parent, std::process::id());
     let pidfd = process::find(&process).unwrap().unwrap();
-    let members = members(&process).unwrap();
-    assert_eq!(members.len(), 1);
+    let member = survivor(&process).unwrap();
     // Not ours to collect.
     assert!(process::peek(&pidfd).is_err());
     assert!(signal_group(&process, pidfd.as_fd(), Leader::Other, Signal::TERM).unwrap());
-    for pidfd in members.iter().chain([&pidfd]) {
+    for pidfd in [&member, &pidfd] {
         wait_for("end", || has_ended(pidfd).unwrap().then_some(()));
     }
     assert!(!signal_group(&process, pidfd.as_fd(), Leader::Other, Signal::KILL).unwrap());
@@ -149,7 +174,7 @@ fn seen_by_somebody() {
         start_ticks: ticks.parse().ok(),
         boot_id: Some(process::boot_id().unwrap().into()),
     };
-    println!("members: {}", members(&process).unwrap().len());
+    println!("members: {}", survivor(&process).iter().count());
 }
 
 /// FAULTS 31: a group of which nobody may be signalled is not gone.

@@ -5,6 +5,8 @@ mod attack;
 mod failures;
 mod gate;
 mod groups;
+mod injected;
+mod launcher;
 mod nursery;
 mod output;
 mod rights;

@@ -6,6 +6,7 @@ use kron_core::{Identity, Ledger, Outcome, PeriodId, UtcInstant, UtcSecond};
 use kron_engine::commit::{Batch, RosterLine, Snapshot};
 use kron_engine::kept::{Finished, Kept, Last};
 use krond::store::{Fault, Options, Step, Store, StoreError, Warning};
+use nix::errno::Errno;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -126,12 +127,21 @@ impl Place {
         self.take(&options).0
     }
 
-    /// The names in the directory, in order, the lock and the roster aside.
+    /// The names in the directory, in order, the lock, the roster and spare files aside.
     pub fn names(&self) -> Vec<String> {
+        self.all_names(|name| !["lock", "roster"].contains(&name) && !name.starts_with("spare-"))
+    }
+
+    /// The names of spare files.
+    pub fn spares(&self) -> Vec<String> {
+        self.all_names(|name| name.starts_with("spare-"))
+    }
+
+    fn all_names(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.path())
             .unwrap()
             .map(|item| item.unwrap().file_name().into_string().unwrap())
-            .filter(|name| name != "lock" && name != "roster")
+            .filter(|name| is_wanted(name))
             .collect();
         names.sort();
         names
@@ -149,6 +159,10 @@ pub fn contents(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     files.sort();
     files
 }
+
+/// What a disk or a system may answer (fault 16).
+pub const ERRORS: [Errno; 5] =
+    [Errno::ENOSPC, Errno::EDQUOT, Errno::EROFS, Errno::EIO, Errno::EMFILE];
 
 /// Writes down every operation, and makes one of them fail.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! What is allowed but seldom meant.
 
-use super::lookahead::{Lookahead, Outlook};
+use super::lookahead::{Lookahead, Outlook, is_constrained};
 use super::surroundings::Surroundings;
 use kron_core::time::duration::Pretty;
 use kron_core::{ChangeKind, ClockChange, Job, PeriodId, Span, UtcSecond};
@@ -26,12 +26,12 @@ pub struct Adviser {
 }
 
 impl Adviser {
-    /// Says how many jobs with constraints are coming.
-    pub fn expect(&mut self, constrained: usize) {
-        self.lookahead.expect(constrained);
+    /// Says which jobs are coming: those with constraints share what can be looked at.
+    pub fn expect<'j>(&mut self, jobs: impl Iterator<Item = &'j Job>) {
+        self.lookahead.expect(jobs.filter(|job| is_constrained(job)).count());
     }
 
-    pub fn new(from: UtcSecond) -> Self {
+    pub(super) fn new(from: UtcSecond) -> Self {
         let until = from.instant().saturating_add(YEAR).floor();
         Self {
             from,
@@ -42,27 +42,45 @@ impl Adviser {
     }
 
     /// How many jobs were not looked at for the whole year.
-    pub const fn shortened(&self) -> usize {
+    pub(super) const fn shortened(&self) -> usize {
         self.lookahead.shortened()
     }
 
     /// `own` says that only a daemon of this user would read the file.
-    pub fn advise(&mut self, entry: &Entry, text: &str, own: bool, findings: &mut Vec<Finding>) {
-        let job = &entry.job;
-        let place = |modifier: &str| modifier_span(text, entry.schedule_span(), modifier);
+    pub(super) fn advise(
+        &mut self,
+        entry: &Entry,
+        text: &str,
+        own: bool,
+        findings: &mut Vec<Finding>,
+    ) {
+        let schedule = entry.schedule_span();
+        let place = |modifier: &str| modifier_span(text, schedule, modifier);
+        self.timing(&entry.job, schedule, place, findings);
+        findings.extend(shell_words(entry).map(Finding::warning));
+        self.surroundings.check(entry, own, findings);
+    }
+
+    /// What there is to say about when a job runs. `place` knows where a modifier
+    /// such as `@win` is written.
+    pub fn timing(
+        &mut self,
+        job: &Job,
+        schedule: Span,
+        place: impl Fn(&str) -> Span,
+        findings: &mut Vec<Finding>,
+    ) {
         let gap = job.cron().least_gap();
         let overlap = overlap(job, gap, place("@win"));
         let overlap = overlap.or_else(|| self.overlap_at_a_change(job, place("@win")));
         findings.extend(overlap.map(Finding::warning));
         findings.extend(lost_by_restart(job, gap, place("@policy")).map(Finding::warning));
-        findings.extend(self.clock_changes(job, entry.schedule_span()).map(Finding::warning));
+        findings.extend(self.clock_changes(job, schedule).map(Finding::warning));
         let constraint = if job.constraints().only().is_empty() { "@avoid" } else { "@only" };
         if let Some(outlook) = self.lookahead.look(job) {
             findings.extend(little_left(&outlook, place(constraint)).map(Finding::warning));
             findings.extend(unschedulable(job, outlook, place(constraint)));
         }
-        findings.extend(shell_words(entry).map(Finding::warning));
-        self.surroundings.check(entry, own, findings);
     }
 
     fn overlap_at_a_change(&self, job: &Job, span: Span) -> Option<Problem> {

@@ -4,10 +4,9 @@ mod advice;
 mod lookahead;
 mod surroundings;
 
-use crate::cli::{Format, Lint};
+use crate::cli::{Format, Lint, Telling};
 use crate::clock;
 use crate::jobs;
-use advice::Adviser;
 use anstyle::{AnsiColor, Style};
 use kron_core::{UtcSecond, Zones};
 use kron_host::config::Refusal;
@@ -21,6 +20,8 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Stdout, Write};
 use surroundings::Surroundings;
 
+pub use advice::Adviser;
+
 /// Findings of one kind that are shown one by one before they are counted.
 const SHOWN_OF_A_KIND: usize = 10;
 
@@ -33,15 +34,9 @@ struct Tally {
     unreadable: bool,
 }
 
-pub fn lint(arguments: &Lint) -> Result<u8, Failure> {
+pub(crate) fn lint(arguments: &Lint) -> Result<u8, Failure> {
     let mut zones = Zones::bundled();
-    let now = clock::now();
-    let from = match &arguments.from {
-        Some(text) => moment::parse(text, &zones.utc(), now)?,
-        None => now,
-    };
-    let mut report = Report { arguments, tally: Tally::default(), json: JsonList::new() };
-    let mut adviser = Adviser::new(from);
+    let mut report = Report::new(&arguments.telling, &zones)?;
     for path in jobs::paths(&arguments.paths)? {
         if arguments.paths.is_empty() && !path.exists() {
             return Err(jobs::no_configuration(&path, INVALID));
@@ -55,17 +50,17 @@ pub fn lint(arguments: &Lint) -> Result<u8, Failure> {
                 for file in found {
                     match sources::read(&file, arguments.installed.as_deref(), &mut zones) {
                         Err(refusal) => report.refused(&file.shown, &refusal),
-                        Ok(sheet) => report.file(&sheet, &mut adviser),
+                        Ok(sheet) => report.file(&sheet),
                     }
                 }
             }
         }
     }
-    Ok(report.finish(from, adviser.shortened()))
+    Ok(report.finish())
 }
 
 /// Entries that the daemon of this user, who is not root, would refuse.
-pub fn other_accounts(tab: &Tab) -> Vec<Finding> {
+pub(crate) fn other_accounts(tab: &Tab) -> Vec<Finding> {
     let mut findings = Vec::new();
     if !kron_host::places::is_system() {
         let mut surroundings = Surroundings::default();
@@ -76,21 +71,45 @@ pub fn other_accounts(tab: &Tab) -> Vec<Finding> {
 }
 
 /// What there is to say about one entry, as of now.
-pub fn advise(entry: &Entry, text: &str, now: UtcSecond) -> Vec<Finding> {
+pub(crate) fn advise(entry: &Entry, text: &str, now: UtcSecond) -> Vec<Finding> {
     let mut findings = Vec::new();
     Adviser::new(now).advise(entry, text, !kron_host::places::is_system(), &mut findings);
     findings
 }
 
-struct Report<'a> {
-    arguments: &'a Lint,
+/// Tells what was found in files, and counts it.
+pub struct Report<'a> {
+    telling: &'a Telling,
+    from: UtcSecond,
+    adviser: Adviser,
     tally: Tally,
     json: JsonList,
+    /// Things in the files that are not looked at, where there can be some.
+    pub others: Option<usize>,
 }
 
-impl Report<'_> {
+impl<'a> Report<'a> {
+    /// Nothing found so far.
+    ///
+    /// # Errors
+    /// When the time to look ahead from is none.
+    pub fn new(telling: &'a Telling, zones: &Zones) -> Result<Self, Failure> {
+        let now = clock::now();
+        let from = match &telling.from {
+            Some(text) => moment::parse(text, &zones.utc(), now)?,
+            None => now,
+        };
+        let (adviser, tally, json) = (Adviser::new(from), Tally::default(), JsonList::new());
+        Ok(Self { telling, from, adviser, tally, json, others: None })
+    }
+
+    /// Looks ahead for what is seldom meant.
+    pub const fn adviser(&mut self) -> &mut Adviser {
+        &mut self.adviser
+    }
+
     fn is_json(&self) -> bool {
-        self.arguments.format == Format::Json
+        self.telling.format == Format::Json
     }
 
     fn refused(&mut self, path: &str, refusal: &Refusal) {
@@ -104,17 +123,27 @@ impl Report<'_> {
         }
     }
 
-    fn file(&mut self, file: &Sheet, adviser: &mut Adviser) {
-        self.tally.files += 1;
-        self.tally.entries += file.tab.entries.len();
+    fn file(&mut self, file: &Sheet) {
         let mut findings: Vec<Finding> =
             file.tab.problems.iter().cloned().map(Finding::error).collect();
         let text = String::from_utf8_lossy(&file.bytes);
-        let constrained = |entry: &&Entry| lookahead::is_constrained(&entry.job);
-        adviser.expect(file.tab.entries.iter().filter(constrained).count());
+        self.adviser.expect(file.tab.entries.iter().map(|entry| &entry.job));
         for entry in &file.tab.entries {
-            adviser.advise(entry, &text, file.own, &mut findings);
+            self.adviser.advise(entry, &text, file.own, &mut findings);
         }
+        self.findings(&file.shown, &file.bytes, file.tab.entries.len(), findings);
+    }
+
+    /// Tells what was found in a file that has so many jobs.
+    pub fn findings(
+        &mut self,
+        shown: &str,
+        bytes: &[u8],
+        entries: usize,
+        mut findings: Vec<Finding>,
+    ) {
+        self.tally.files += 1;
+        self.tally.entries += entries;
         findings.sort_by_key(|finding| finding.problem.span);
         let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
         self.tally.errors += count(Severity::Error);
@@ -122,7 +151,7 @@ impl Report<'_> {
         if findings.is_empty() {
             return;
         }
-        let page = Page::new(&file.shown, &file.bytes);
+        let page = Page::new(shown, bytes);
         if self.is_json() {
             for finding in &findings {
                 self.json.push(&page.json(finding));
@@ -134,11 +163,11 @@ impl Report<'_> {
             let seen = kinds.entry(finding.problem.code).or_default();
             *seen += 1;
             let hidden = finding.severity == Severity::Warning && *seen > SHOWN_OF_A_KIND;
-            if !hidden || self.arguments.all {
+            if !hidden || self.telling.all {
                 terminal::print(&format!("{}\n", page.render(finding)));
             }
         }
-        if self.arguments.all {
+        if self.telling.all {
             return;
         }
         let warned = |code: &str| {
@@ -148,26 +177,32 @@ impl Report<'_> {
             if seen > SHOWN_OF_A_KIND && warned(code) {
                 let more = seen - SHOWN_OF_A_KIND;
                 terminal::print(&format!(
-                    "{}: {more} more of [{code}]; `--all` shows them\n\n",
-                    file.shown
+                    "{shown}: {more} more of [{code}]; `--all` shows them\n\n"
                 ));
             }
         }
     }
 
-    fn finish(self, from: UtcSecond, shortened: usize) -> u8 {
+    /// Tells how many there were; the exit code.
+    #[must_use]
+    pub fn finish(self) -> u8 {
         let Tally { files, entries, errors, warnings, unreadable } = self.tally;
-        let denied = self.arguments.deny_warnings && warnings > 0;
+        let shortened = self.adviser.shortened();
+        let denied = self.telling.deny_warnings && warnings > 0;
         if self.is_json() {
-            self.json.finish(&json!({
+            let mut rest = json!({
                 "valid": errors == 0 && !denied,
-                "from": from.to_string(),
+                "from": self.from.to_string(),
                 "files": files,
                 "entries": entries,
                 "errors": errors,
                 "warnings": warnings,
                 "shortened": shortened,
-            }));
+            });
+            if let Some(others) = self.others {
+                rest["others"] = others.into();
+            }
+            self.json.finish(&rest);
         } else {
             if shortened > 0 {
                 terminal::print(&format!(
@@ -175,7 +210,12 @@ impl Report<'_> {
                     counted(shortened, "constrained job was", "constrained jobs were"),
                 ));
             }
-            terminal::print(&summary(files, entries, errors, warnings, denied));
+            let others = match self.others {
+                None | Some(0) => String::new(),
+                Some(others) => format!(", {} passed over", counted(others, "other", "others")),
+            };
+            let summary = summary(files, entries, errors, warnings, denied);
+            terminal::print(&format!("{summary}{others}\n"));
         }
         match (unreadable, errors > 0 || denied) {
             (true, _) => INVALID,
@@ -227,10 +267,10 @@ fn summary(files: usize, entries: usize, errors: usize, warnings: usize, denied:
     };
     let place =
         format!("{} in {}", counted(entries, "job", "jobs"), counted(files, "file", "files"));
-    format!("{style}{word}{style:#}{warnings}: {place}\n")
+    format!("{style}{word}{style:#}{warnings}: {place}")
 }
 
 /// A number and its noun.
-pub fn counted(n: usize, one: &str, many: &str) -> String {
+pub(crate) fn counted(n: usize, one: &str, many: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
 }

@@ -1,7 +1,7 @@
 //! What holds in every scenario, whatever it is about.
 
+use kron_core::line::{Level, Line};
 use kron_core::{PeriodId, Record, UtcInstant, Zones};
-use kron_engine::line::{Level, Line};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 

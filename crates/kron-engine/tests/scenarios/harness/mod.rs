@@ -10,6 +10,7 @@ pub mod script;
 pub mod store;
 
 use core::time::Duration;
+use kron_core::line::{Level, Line};
 use kron_core::{Concurrency, PeriodId, UtcInstant, UtcSecond, Zones};
 use kron_engine::Engine;
 use kron_engine::commit::{Batch, RosterLine};
@@ -17,7 +18,6 @@ use kron_engine::event::{
     Effect, Enrolment, Event, Exit, JobKey, Moment, Preparation, RunId, Signal, StartFailure,
 };
 use kron_engine::kept::Process;
-use kron_engine::line::{Level, Line};
 use kron_engine::settings::{PREPARING, Settings};
 use laws::Laws;
 use process::{Behaviour, FalseProcess};
@@ -177,8 +177,9 @@ impl World {
         let enrol = |entry: kron_tab::Entry| {
             let found = self.store.found(entry.job.identity());
             let active = found.kept.as_ref().map_or(&[][..], |kept| &kept.active);
-            let is_alive = |pid: u32| self.processes.get(&pid).is_some_and(|p| p.ended.is_none());
-            let alive = active.iter().map(|active| is_alive(active.process.pid)).collect();
+            let living = |pid: u32| self.processes.get(&pid).filter(|p| p.ended.is_none());
+            let age = |process: &FalseProcess| self.uptime.saturating_sub(process.begun);
+            let alive = active.iter().map(|active| living(active.process.pid).map(age)).collect();
             Enrolment { entry, found, alive }
         };
         tab.entries.into_iter().map(enrol).collect()
@@ -509,6 +510,7 @@ impl World {
                     is_released: false,
                     ended: None,
                     group_gone: None,
+                    begun: self.uptime,
                     is_adopted: false,
                 },
             );

@@ -73,6 +73,8 @@ pub struct FalseProcess {
     pub ended: Option<(Option<i32>, Option<i32>)>,
     /// When nothing of the group is left.
     pub group_gone: Option<Duration>,
+    /// The uptime at which it was made.
+    pub begun: Duration,
     /// Whether an earlier daemon started it.
     pub is_adopted: bool,
 }

@@ -1,15 +1,13 @@
-//! `<RFC3339 UTC, 9 digits> level=… component=krond event=… key=value…`
+//! `<RFC3339 UTC, 9 digits> level=… component=… event=… key=value…`
 
-use kron_core::UtcInstant;
-use kron_core::logfmt::Value;
-use kron_engine::line::Line;
+use super::Line;
+use crate::logfmt::Value;
+use crate::time::UtcInstant;
+use alloc::string::String;
 
-/// Who writes these lines.
-pub(super) const COMPONENT: &str = "krond";
-
-pub(super) fn push(out: &mut String, at: UtcInstant, line: &Line) {
+pub(super) fn push(out: &mut String, at: UtcInstant, component: &str, line: &Line) {
     push_time(out, at);
-    for part in [" level=", line.level.as_str(), " component=", COMPONENT, " event=", line.event] {
+    for part in [" level=", line.level.as_str(), " component=", component, " event=", line.event] {
         out.push_str(part);
     }
     for (key, value) in &line.fields {
@@ -34,5 +32,5 @@ pub(super) fn push_time(out: &mut String, at: UtcInstant) {
         nanos /= 10;
     }
     // It is ASCII.
-    out.push_str(str::from_utf8(&text).unwrap_or_default());
+    out.push_str(core::str::from_utf8(&text).unwrap_or_default());
 }

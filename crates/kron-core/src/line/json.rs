@@ -3,10 +3,11 @@
 //!
 //! Values are strings, but for those of [`is_number`] and [`is_boolean`].
 
-use super::text::{COMPONENT, push_time};
-use kron_core::UtcInstant;
-use kron_engine::line::Line;
-use std::fmt::Write;
+use super::Line;
+use super::text::push_time;
+use crate::time::UtcInstant;
+use alloc::string::String;
+use core::fmt::Write;
 
 /// Keys whose values are numbers.
 fn is_number(key: &str) -> bool {
@@ -36,14 +37,14 @@ fn is_boolean(key: &str) -> bool {
     matches!(key, "at_least" | "fatal" | "unschedulable")
 }
 
-pub(super) fn push(out: &mut String, at: UtcInstant, line: &Line) {
+pub(super) fn push(out: &mut String, at: UtcInstant, component: &str, line: &Line) {
     out.push_str("{\"time\":\"");
     push_time(out, at);
     for part in [
         "\",\"level\":\"",
         line.level.as_str(),
         "\",\"component\":\"",
-        COMPONENT,
+        component,
         "\",\"event\":\"",
         line.event,
     ] {

@@ -1,8 +1,12 @@
 //! A log line before it is written: data, so that text, JSON and what a person
-//! reads on a terminal say the same.
+//! reads on a terminal say the same. No value can forge a line in either form.
 
+mod json;
+mod text;
+
+use crate::time::UtcInstant;
 use alloc::borrow::Cow;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Display;
 
@@ -64,6 +68,16 @@ impl Line {
             Some(value) => self.with(key, value),
             None => self,
         }
+    }
+
+    /// Writes it as pairs, which `krontab verify` reads.
+    pub fn push_text(&self, out: &mut String, at: UtcInstant, component: &str) {
+        text::push(out, at, component, self);
+    }
+
+    /// Writes it as one object, with the same keys.
+    pub fn push_json(&self, out: &mut String, at: UtcInstant, component: &str) {
+        json::push(out, at, component, self);
     }
 
     /// The value of a particular.

@@ -1,0 +1,242 @@
+//! What is kept of a `KronJob` between one plan and the next: its status, as the core
+//! understands it (DECISIONS on what counts as handled; OPR-10).
+//!
+//! Pure. Reading what was written gives the same book.
+
+use crate::api::{ActiveJob, History, KronJobStatus, LastPeriod, Marks, NextPeriod};
+use crate::facts::Fact;
+use kron_core::{Closure, Decision, DefinitionHash, Job, Ledger, PeriodId, UtcInstant};
+use std::time::Duration;
+
+/// Outcomes that are kept.
+const HISTORY: usize = 10;
+/// For so long after its creation, what came due of a new `KronJob` is caught up with,
+/// because an operator may have been restarted just then. One that is older may have lost
+/// its status, and what may have run must not run again.
+const NEWBORN: Duration = Duration::from_secs(600);
+
+/// The status of a `KronJob`, but for what others can see from it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Book {
+    /// Which periods are closed.
+    pub ledger: Ledger,
+    /// The period handled most recently.
+    pub last: Option<LastPeriod>,
+    /// The claim: only this period's Job may be created, and those of…
+    pub next: Option<NextPeriod>,
+    /// …periods that are due and wait.
+    pub pending: Vec<NextPeriod>,
+    /// Jobs that have not finished.
+    pub active: Vec<ActiveJob>,
+    /// Outcomes, the newest first.
+    pub history: Vec<History>,
+}
+
+/// How a book was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// As it was written.
+    Kept,
+    /// There was none: the `KronJob` is new.
+    New,
+    /// It could not be read, or is gone; nothing from before now runs.
+    Lost(String),
+}
+
+impl Book {
+    /// The book of a `KronJob`.
+    #[must_use]
+    pub fn read(
+        status: Option<&KronJobStatus>,
+        job: &Job,
+        created: Option<UtcInstant>,
+        now: UtcInstant,
+    ) -> (Self, Origin) {
+        let marks = status.and_then(|status| status.marks.as_ref());
+        let (ledger, origin) = match marks.map(ledger) {
+            Some(Ok(ledger)) => (ledger, Origin::Kept),
+            Some(Err(why)) => (without_marks(status, job, now), Origin::Lost(why)),
+            None => match first_sight(status, created, now) {
+                Some(at) => (Ledger::first_sight(job, at), Origin::New),
+                None => {
+                    let why = "the status has no marks of what was handled".into();
+                    (without_marks(status, job, now), Origin::Lost(why))
+                }
+            },
+        };
+        let status = status.cloned().unwrap_or_default();
+        let book = Self {
+            ledger,
+            last: status.last_period,
+            next: status.next_period,
+            pending: status.pending,
+            active: status.active,
+            history: status.history,
+        };
+        (book, origin)
+    }
+
+    /// Puts the book into a status; the rest of it stays.
+    pub fn write(&self, status: &mut KronJobStatus) {
+        status.marks = Some(Marks {
+            handled_through: self.ledger.handled_through().map(|period| period.to_string()),
+            handled_ahead: self.ledger.handled_ahead().iter().map(PeriodId::to_string).collect(),
+            not_before: self.ledger.not_before().to_string(),
+            definition_hash: self.ledger.definition().map(|hash| hash.to_string()),
+        });
+        status.last_period.clone_from(&self.last);
+        status.next_period.clone_from(&self.next);
+        status.pending.clone_from(&self.pending);
+        status.active.clone_from(&self.active);
+        status.active_count = self.active.len() as u32;
+        status.history.clone_from(&self.history);
+    }
+
+    /// Whether this period has been claimed.
+    #[must_use]
+    pub fn has_claimed(&self, period: PeriodId) -> bool {
+        let period = period.to_string();
+        self.next.iter().chain(&self.pending).any(|claimed| claimed.period_id == period)
+    }
+
+    /// Records the end of a period.
+    pub fn close(
+        &mut self,
+        decision: &Decision<'_>,
+        end: &Closure,
+        job: Option<&str>,
+        now: UtcInstant,
+    ) {
+        self.ledger.close(decision.job(), end, now);
+        self.enter(end, Some(decision.seed_hash().to_string()), job);
+    }
+
+    /// The book of a `KronJob` whose spec cannot be used, with the Jobs that nobody has recorded,
+    /// and their ends; `None` if there are none. They were created, whatever was to be decided.
+    #[must_use]
+    pub fn found(
+        status: &KronJobStatus,
+        jobs: &[Fact],
+        now: UtcInstant,
+    ) -> Option<(Self, Vec<(Closure, String)>)> {
+        let known = marked(status, now);
+        let mut found: Vec<&Fact> =
+            jobs.iter().filter(|fact| !known.is_marked(fact.period)).collect();
+        found.sort_by_key(|fact| (fact.period, &fact.name));
+        found.dedup_by_key(|fact| fact.period);
+        if found.is_empty() {
+            return None;
+        }
+        let ahead = known.handled_ahead().iter().copied();
+        let ahead = ahead.chain(found.iter().map(|fact| fact.period)).collect();
+        let (through, not_before) = (known.handled_through(), known.not_before());
+        let mut book = Self {
+            ledger: Ledger::restore(through, ahead, Some(not_before), known.definition()),
+            last: status.last_period.clone(),
+            next: None,
+            pending: Vec::new(),
+            active: status.active.clone(),
+            history: status.history.clone(),
+        };
+        let ends = found.into_iter().map(|fact| {
+            let end = Closure::found(fact.period, fact.chosen);
+            book.enter(&end, None, Some(&fact.name));
+            (end, fact.name.clone())
+        });
+        let ends = ends.collect();
+        Some((book, ends))
+    }
+
+    fn enter(&mut self, end: &Closure, seed_hash: Option<String>, job: Option<&str>) {
+        let (period_id, outcome) = (end.period().to_string(), end.outcome().to_string());
+        let chosen_time = end.chosen().map(|chosen| chosen.to_string());
+        let reason = end.reason().map(ToString::to_string);
+        self.last = Some(LastPeriod {
+            period_id: period_id.clone(),
+            nominal_time: end.period().nominal().to_string(),
+            chosen_time: chosen_time.clone(),
+            outcome: outcome.clone(),
+            reason: reason.clone(),
+            seed_hash,
+            job: job.map(String::from),
+        });
+        let entry = History {
+            period_id,
+            chosen_time,
+            outcome,
+            reason,
+            job: job.map(String::from),
+            result: None,
+            finished_at: None,
+        };
+        self.history.insert(0, entry);
+        self.history.truncate(HISTORY);
+    }
+}
+
+/// The claim of a period.
+#[must_use]
+pub fn claim(decision: &Decision<'_>) -> NextPeriod {
+    NextPeriod {
+        period_id: decision.period().to_string(),
+        nominal_time: decision.period().nominal().to_string(),
+        chosen_time: decision.chosen().map(|chosen| chosen.to_string()),
+        seed_hash: decision.seed_hash().to_string(),
+    }
+}
+
+/// From when on the periods of a `KronJob` without marks count, if it is new.
+fn first_sight(
+    status: Option<&KronJobStatus>,
+    created: Option<UtcInstant>,
+    now: UtcInstant,
+) -> Option<UtcInstant> {
+    if let Some(status) = status {
+        if status.last_period.is_some() || !status.history.is_empty() {
+            return None;
+        }
+        // Somebody has looked at it before, and said that the spec was invalid: mending it
+        // does not fire it.
+        if status.observed_generation.is_some() || !status.conditions.is_empty() {
+            return Some(now);
+        }
+    }
+    // Creation is known to the second: its last moment, so that nothing from before counts.
+    let created = created?.saturating_add(Duration::from_secs(1)).min(now);
+    let is_old = now.since(created).is_some_and(|age| age > NEWBORN);
+    Some(if is_old { now } else { created })
+}
+
+/// Which periods are closed, whatever the spec says.
+#[must_use]
+pub fn marked(status: &KronJobStatus, now: UtcInstant) -> Ledger {
+    let known = status.marks.as_ref().and_then(|marks| ledger(marks).ok());
+    known.unwrap_or_else(|| Ledger::restore(None, told(Some(status)), Some(now), None))
+}
+
+/// What can be said without marks: nothing from before now runs, and what was told of is
+/// not told again.
+fn without_marks(status: Option<&KronJobStatus>, job: &Job, now: UtcInstant) -> Ledger {
+    Ledger::restore(None, told(status), Some(now), Some(DefinitionHash::of(job)))
+}
+
+fn told(status: Option<&KronJobStatus>) -> Vec<PeriodId> {
+    let history = status.into_iter().flat_map(|status| &status.history);
+    history.filter_map(|entry| entry.period_id.parse().ok()).collect()
+}
+
+fn ledger(marks: &Marks) -> Result<Ledger, String> {
+    let period = |text: &String| {
+        text.parse::<PeriodId>().map_err(|error| format!("status.marks: `{text}`: {error}"))
+    };
+    let through = marks.handled_through.as_ref().map(period).transpose()?;
+    let ahead = marks.handled_ahead.iter().map(period).collect::<Result<Vec<_>, _>>()?;
+    let not_before = marks
+        .not_before
+        .parse()
+        .map_err(|error| format!("status.marks.notBefore: `{}`: {error}", marks.not_before))?;
+    let definition = marks.definition_hash.as_ref().map(|text| {
+        text.parse().map_err(|_| format!("status.marks.definitionHash: `{text}` is not a hash"))
+    });
+    Ok(Ledger::restore(through, ahead, Some(not_before), definition.transpose()?))
+}

@@ -1,0 +1,496 @@
+//! What is to be done about a `KronJob` now: a pure function of what is known of it
+//! (OPR-02 to OPR-05, OPR-09).
+//!
+//! The fate of a period is decided by [`judge`], as everywhere. What is decided here is
+//! in which order the cluster hears of it: a period is claimed in the status before its
+//! Job is created, recorded after that, and the Job is let go of last. Whoever crashes
+//! in between leaves behind what the next plan needs to go on.
+//!
+//! A plan is one step. When it has been done, or has failed, the next is asked for.
+
+use crate::api::{ActiveJob, RunResult};
+use crate::book::{self, Book};
+use crate::facts::{Fact, Phase};
+use crate::obstacle::{Obstacle, again_at};
+use kron_core::{
+    Closure, Concurrency, Decision, Job, Outcome, PeriodId, Situation, StartPermit, UtcInstant,
+    Verdict, agenda, judge,
+};
+use std::time::Duration;
+
+/// A Job is kept from vanishing for so long, so that a request to create it which is
+/// still under way finds its name taken: [`PROMPT`] and the longest such request, a second for
+/// times that have no fraction, and four for clocks that differ.
+pub const HOLD: Duration = Duration::from_secs(20);
+/// For so long what was seen is good for a request to create a Job.
+pub const PROMPT: Duration = Duration::from_secs(5);
+/// How long Jobs that are replaced may take to end without this counting against the
+/// deadline.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// So many periods that wait are claimed at once; others follow when these have an outcome. An
+/// object can only be so large.
+const CLAIMS: usize = 100;
+/// After so long it is said that they do not end.
+const SLOW: Duration = Duration::from_secs(60);
+
+/// Everything that a plan depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Sight<'a> {
+    /// The definition.
+    pub job: &'a Job,
+    /// The book as it is in the cluster.
+    pub book: &'a Book,
+    /// Its Jobs.
+    pub jobs: &'a [Fact],
+    /// Whether the cluster was asked for them just now. What is remembered may lack what
+    /// was deleted or has finished since, but never a Job that was created.
+    pub is_live: bool,
+    /// Since when somebody has watched without a break.
+    pub since: UtcInstant,
+    /// The time, sampled once for everything that is due together.
+    pub now: UtcInstant,
+    /// What the clock says.
+    pub clock: UtcInstant,
+    /// What rules out that somebody else's Job went unnoticed.
+    pub surety: Surety,
+    /// What keeps periods from being started.
+    pub obstacles: &'a [Obstacle],
+    /// What the last plan said of this.
+    pub replacing: &'a [Replacing],
+    /// Why the last attempt to end Jobs failed, if it did.
+    pub unended: Option<&'a str>,
+    /// How many finished Jobs are kept.
+    pub limits: Limits,
+}
+
+/// What rules out that the Job of a period was created by somebody else, recorded and removed
+/// without having been heard of: of the status and the Jobs, each may be known as it was at
+/// another time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Surety {
+    /// Since when nobody else can have created anything.
+    pub sole_since: Option<UtcInstant>,
+    /// When the cluster was asked for the Jobs, and after them for the status. Had a Job been
+    /// there before and gone, the status would say so.
+    pub confirmed: Option<UtcInstant>,
+}
+
+impl Surety {
+    /// Whether a request to create the Job of a period may be sent now. Who is prompt finds the
+    /// name taken if anybody was quicker; but not what must not run beside it, or why somebody
+    /// has skipped it.
+    #[must_use]
+    pub fn covers(&self, decision: &Decision<'_>, clock: UtcInstant) -> bool {
+        let due = decision.due();
+        let is_recent = |at: UtcInstant| clock.since(at).is_some_and(|age| age <= PROMPT);
+        let may_share = decision.job().policy().concurrency == Concurrency::Allow;
+        self.sole_since.is_some_and(|since| since <= due)
+            || may_share && is_recent(due)
+            || self.confirmed.is_some_and(is_recent)
+    }
+}
+
+/// How many finished Jobs are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Of those that succeeded.
+    pub succeeded: usize,
+    /// Of those that failed.
+    pub failed: usize,
+}
+
+/// A period that waits until others are ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replacing {
+    /// Which one.
+    pub period: PeriodId,
+    /// When it was judged.
+    pub judged: UtcInstant,
+    /// The first of those that are to end…
+    pub whom: Option<PeriodId>,
+    /// …and since when it is waited for.
+    pub since: UtcInstant,
+}
+
+/// What to do now, and when to ask again.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    /// The book as it should be.
+    pub book: Book,
+    /// What there is to tell once it is.
+    pub remarks: Vec<Remark>,
+    /// The step.
+    pub step: Step<'a>,
+    /// Periods that wait until others are ended.
+    pub replacing: Vec<Replacing>,
+    /// The first of those that should have begun, and what does not end.
+    pub stuck: Option<(PeriodId, String)>,
+    /// When to ask again, if nothing happens before.
+    pub wake: Option<UtcInstant>,
+}
+
+/// One step.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// Ask the cluster for the Jobs: what is remembered is not enough to judge by.
+    Look,
+    /// Ask the cluster for the Jobs, and then for the status.
+    Confirm,
+    /// Create the Job of this period.
+    Create(StartPermit<'a>),
+    /// End these Jobs, because a period takes their place.
+    End {
+        /// Jobs to delete.
+        delete: Vec<String>,
+        /// Jobs on their way out that only our finalizer still keeps.
+        release: Vec<String>,
+    },
+    /// Make the book durable.
+    Write,
+    /// Let these Jobs go, and delete those.
+    Tidy {
+        /// Jobs whose finalizer is to be taken off.
+        release: Vec<String>,
+        /// Jobs beyond what is kept.
+        delete: Vec<String>,
+    },
+    /// Nothing.
+    Rest,
+}
+
+/// Something to be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// A period has its outcome.
+    Outcome {
+        /// How it ended.
+        end: Closure,
+        /// The seed of its decision, if that was made again.
+        seed_hash: Option<String>,
+        /// Its Job, if there is one.
+        job: Option<String>,
+    },
+    /// So many periods were passed over; whether there may be more.
+    Superseded(u32, bool),
+    /// A period has been planned.
+    Planned(PeriodId),
+    /// A Job has finished, or is gone.
+    Finished(String, PeriodId, RunResult),
+}
+
+/// Plans the next step.
+#[must_use]
+pub fn plan<'a>(sight: &Sight<'a>) -> Plan<'a> {
+    let mut planner = Planner {
+        sight: *sight,
+        book: sight.book.clone(),
+        remarks: Vec::new(),
+        replacing: Vec::new(),
+        stuck: None,
+        waits: Vec::new(),
+        must_look: false,
+    };
+    planner.book.ledger.adopt_definition(sight.job, sight.now);
+    let has_found = planner.record_found();
+    planner.note_results();
+    let begin = planner.judge_due();
+    let step = match begin {
+        _ if planner.must_look => Step::Look,
+        // What was created is recorded before anything else begins.
+        Some(Step::Create(permit)) if !has_found && !is_covered(sight, &permit) => Step::Confirm,
+        Some(begin) if !has_found => begin,
+        _ if planner.book != *sight.book => Step::Write,
+        _ => planner.tidy(),
+    };
+    let Planner { book, remarks, replacing, stuck, waits, .. } = planner;
+    Plan { book, remarks, step, replacing, stuck, wake: waits.into_iter().min() }
+}
+
+fn is_covered(sight: &Sight<'_>, permit: &StartPermit<'_>) -> bool {
+    sight.surety.covers(permit.decision(), sight.clock)
+}
+
+struct Planner<'a> {
+    sight: Sight<'a>,
+    book: Book,
+    remarks: Vec<Remark>,
+    replacing: Vec<Replacing>,
+    stuck: Option<(PeriodId, String)>,
+    waits: Vec<UtcInstant>,
+    must_look: bool,
+}
+
+impl<'a> Planner<'a> {
+    /// Jobs that nobody has recorded yet, because they have just been created or whoever
+    /// created them did not live to do it; whether there are any.
+    fn record_found(&mut self) -> bool {
+        let Sight { job, jobs, now, .. } = self.sight;
+        let mut found: Vec<&Fact> =
+            jobs.iter().filter(|fact| !self.book.ledger.is_marked(fact.period)).collect();
+        found.sort_by_key(|fact| (fact.period, &fact.name));
+        found.dedup_by_key(|fact| fact.period);
+        for fact in &found {
+            let decision = job.decide(fact.period);
+            let end = Closure::found(fact.period, fact.chosen.or(decision.chosen()));
+            self.close(&decision, end, Some(&fact.name), now);
+        }
+        !found.is_empty()
+    }
+
+    /// What has become of Jobs that were created.
+    fn note_results(&mut self) {
+        let jobs = self.sight.jobs;
+        let mut active: Vec<&Fact> = jobs.iter().filter(|fact| fact.is_active()).collect();
+        active.sort_by_key(|fact| (fact.period, &fact.name));
+        self.book.active = active
+            .into_iter()
+            .map(|fact| ActiveJob { name: fact.name.clone(), period_id: fact.period.to_string() })
+            .collect();
+        for entry in &mut self.book.history {
+            let (Some(name), None) = (&entry.job, entry.result) else { continue };
+            let (result, at) = match jobs.iter().find(|fact| fact.name == *name) {
+                None => (RunResult::Deleted, None),
+                Some(fact) => match fact.phase {
+                    Phase::Active => continue,
+                    Phase::Succeeded => (RunResult::Succeeded, fact.finished),
+                    Phase::Failed => (RunResult::Failed, fact.finished),
+                },
+            };
+            entry.result = Some(result);
+            entry.finished_at = at.map(|at| at.floor().to_string());
+            if let Ok(period) = entry.period_id.parse() {
+                self.remarks.push(Remark::Finished(name.clone(), period, result));
+            }
+        }
+    }
+
+    /// Judges what is due; the step that begins an execution, if one is to begin.
+    fn judge_due(&mut self) -> Option<Step<'a>> {
+        let Sight { job, since, now, .. } = self.sight;
+        let agenda = agenda(job, &self.book.ledger, since, now);
+        let mut begin = None;
+        // Due, and without an outcome yet.
+        let mut open: Vec<Decision<'a>> = Vec::new();
+        for decision in &agenda.due {
+            match self.judge_one(decision) {
+                Fate::Nothing => {}
+                Fate::Closed(end) => self.close(decision, end, None, now),
+                Fate::Waits => open.push(*decision),
+                Fate::Begins(step) => {
+                    open.push(*decision);
+                    // A period may begin once its claim is in the cluster. Those after it
+                    // are judged again when that is done.
+                    if begin.is_none() && self.sight.book.has_claimed(decision.period()) {
+                        begin = Some(step);
+                    }
+                }
+            }
+        }
+        let claims = self.sight.book.next.iter().chain(&self.sight.book.pending);
+        let mut claimed: Vec<PeriodId> =
+            claims.filter_map(|claim| claim.period_id.parse().ok()).collect();
+        claimed.retain(|period| !self.book.ledger.is_marked(*period));
+        self.book.ledger.supersede(job, &agenda.superseded, now);
+        // What was claimed may have been created, if only nobody heard of it.
+        let is_doubtful = claimed.iter().any(|period| self.book.ledger.is_marked(*period));
+        self.must_look |= is_doubtful && !self.sight.is_live;
+        if !agenda.superseded.is_empty() {
+            let superseded = &agenda.superseded;
+            self.remarks.push(Remark::Superseded(superseded.count(), superseded.is_at_least()));
+        }
+        let next = agenda.next.filter(|_| !job.policy().suspend);
+        self.waits.extend(next.map(|next| next.due()));
+        open.truncate(CLAIMS);
+        for decision in open.iter().chain(&next) {
+            if !self.sight.book.has_claimed(decision.period()) {
+                self.remarks.push(Remark::Planned(decision.period()));
+            }
+        }
+        self.book.next = next.as_ref().map(book::claim);
+        self.book.pending = open.iter().map(book::claim).collect();
+        begin
+    }
+
+    fn judge_one(&mut self, decision: &Decision<'a>) -> Fate<'a> {
+        let period = decision.period();
+        let Sight { jobs, obstacles, replacing, .. } = self.sight;
+        let obstacle = obstacles.iter().find(|obstacle| obstacle.period == period);
+        // Ending others does not count against the deadline; what comes after does.
+        let is_patient = |judged: &UtcInstant| {
+            obstacle.is_none() && self.sight.now.since(*judged).is_none_or(|t| t < PATIENCE)
+        };
+        let waiting = replacing.iter().find(|waiting| waiting.period == period).copied();
+        let judged = waiting.map(|waiting| waiting.judged).filter(is_patient);
+        let now = judged.unwrap_or(self.sight.now);
+        let whom = jobs.iter().filter(|fact| fact.is_active()).map(|fact| fact.period).min();
+        let since = waiting.filter(|waiting| waiting.whom == whom);
+        let since = since.map_or(self.sight.now, |waiting| waiting.since);
+        let stuck = waiting.and_then(|_| self.undead(since));
+        let active: Vec<PeriodId> =
+            jobs.iter().filter(|fact| fact.is_active()).map(|fact| fact.period).collect();
+        let situation = Situation {
+            ledger: &self.book.ledger,
+            active: &active,
+            obstacle: obstacle.map(|obstacle| &*obstacle.why).or(stuck.as_deref()),
+            now,
+        };
+        self.stuck = self.stuck.take().or_else(|| stuck.clone().map(|stuck| (period, stuck)));
+        match judge(decision, situation) {
+            Verdict::Handled | Verdict::Suspended | Verdict::WaitUntil(_) => Fate::Nothing,
+            Verdict::Close(end) => {
+                let landing = self.lands_until(decision, obstacle);
+                if end.outcome() == Outcome::Missed && landing > Some(self.sight.now) {
+                    self.must_look |= obstacle.is_some() && !self.sight.is_live;
+                    self.waits.extend(landing);
+                    return Fate::Waits;
+                }
+                // What is remembered as active may have finished; and what was claimed may
+                // have been created, if only nobody heard of it.
+                let is_doubtful =
+                    end.outcome() == Outcome::Skipped || self.sight.book.has_claimed(period);
+                if is_doubtful && !self.sight.is_live {
+                    self.must_look = true;
+                    // It is judged again, and what it waited for is still the reason.
+                    self.replacing.extend(waiting);
+                }
+                Fate::Closed(end)
+            }
+            Verdict::Replace(_) => {
+                self.must_look |= !self.sight.is_live;
+                let replacing = Replacing { period, judged: now, whom, since };
+                self.replacing.push(replacing);
+                self.wait_for_end(&replacing, decision);
+                let (going, staying): (Vec<&Fact>, Vec<&Fact>) =
+                    jobs.iter().filter(|fact| fact.is_active()).partition(|fact| fact.is_going);
+                let is_recorded = |fact: &&&Fact| self.sight.book.ledger.is_marked(fact.period);
+                let held = going.iter().filter(|fact| fact.is_held).filter(is_recorded);
+                let (free, bound): (Vec<&Fact>, Vec<&Fact>) =
+                    held.copied().partition(|fact| free_at(fact) <= self.sight.now);
+                self.waits.extend(bound.into_iter().map(free_at));
+                let release: Vec<String> = free.iter().map(|fact| fact.name.clone()).collect();
+                let delete: Vec<String> = staying.iter().map(|fact| fact.name.clone()).collect();
+                if delete.is_empty() && release.is_empty() {
+                    return Fate::Waits;
+                }
+                Fate::Begins(Step::End { delete, release })
+            }
+            Verdict::Start(permit) => {
+                // Its turn has come, but it may have to be claimed first.
+                self.replacing.extend(judged.and(waiting));
+                self.start(permit, obstacle)
+            }
+        }
+    }
+
+    fn start(&mut self, permit: StartPermit<'a>, obstacle: Option<&Obstacle>) -> Fate<'a> {
+        let Sight { job, jobs, obstacles, now, .. } = self.sight;
+        let again_at = obstacle.map(|obstacle| again_at(obstacles, obstacle));
+        match again_at.filter(|at| *at > now) {
+            Some(at) => {
+                let expiry = job.policy().expiry(permit.chosen());
+                self.waits.push(at.min(expiry));
+                Fate::Waits
+            }
+            None => {
+                // What the status says is active and nobody has seen finished.
+                let is_known = |active: &ActiveJob| jobs.iter().any(|f| f.name == active.name);
+                let is_alone = job.policy().concurrency != Concurrency::Allow;
+                self.must_look |=
+                    is_alone && !self.sight.is_live && !self.sight.book.active.iter().all(is_known);
+                Fate::Begins(Step::Create(permit))
+            }
+        }
+    }
+
+    /// Until when a request to create the Job of a period may still be heard: one that had
+    /// no answer, or that somebody sent who was there before.
+    fn lands_until(
+        &self,
+        decision: &Decision<'_>,
+        obstacle: Option<&Obstacle>,
+    ) -> Option<UtcInstant> {
+        let Sight { book, since, .. } = self.sight;
+        let is_theirs = book.has_claimed(decision.period()) && decision.due() < since;
+        let theirs = is_theirs.then(|| since.saturating_add(HOLD));
+        theirs.max(obstacle.and_then(|obstacle| obstacle.lands_until))
+    }
+
+    /// Somebody looks again when those that are replaced are gone; and if they never
+    /// are, when that is told, when patience is at its end and when the deadline is.
+    fn wait_for_end(&mut self, replacing: &Replacing, decision: &Decision<'_>) {
+        self.waits.push(replacing.judged.saturating_add(PATIENCE));
+        let slow = replacing.since.saturating_add(SLOW);
+        let expiry = decision.chosen().map(|chosen| self.sight.job.policy().expiry(chosen));
+        let later = [Some(slow), expiry].into_iter().flatten().filter(|at| *at > self.sight.now);
+        self.waits.extend(later);
+    }
+
+    /// Which of the Jobs that are replaced since then do not end, or why they cannot be ended.
+    fn undead(&self, since: UtcInstant) -> Option<String> {
+        let Sight { jobs, unended, now, .. } = self.sight;
+        let mut active: Vec<&Fact> = jobs.iter().filter(|fact| fact.is_active()).collect();
+        active.sort_by_key(|fact| (fact.period, &fact.name));
+        let first = active.first()?;
+        if let Some(why) = unended {
+            return Some(why.into());
+        }
+        let is_slow = now.since(since).is_some_and(|by| by >= SLOW);
+        let more = match active.len() - 1 {
+            0 => String::new(),
+            more => format!(", nor do {more} others"),
+        };
+        let (name, period) = (&first.name, first.period);
+        is_slow.then(|| format!("Job `{name}` of period {period} does not end{more}"))
+    }
+
+    fn close(&mut self, decision: &Decision<'_>, end: Closure, job: Option<&str>, now: UtcInstant) {
+        self.book.close(decision, &end, job, now);
+        let seed_hash = Some(decision.seed_hash().to_string());
+        self.remarks.push(Remark::Outcome { end, seed_hash, job: job.map(String::from) });
+    }
+
+    /// What is left to do when everything is recorded.
+    fn tidy(&mut self) -> Step<'a> {
+        let Sight { jobs, now, limits, .. } = self.sight;
+        let mut release = Vec::new();
+        for fact in jobs.iter().filter(|fact| fact.is_held) {
+            if free_at(fact) <= now {
+                release.push(fact.name.clone());
+            } else {
+                self.waits.push(free_at(fact));
+            }
+        }
+        let mut delete = Vec::new();
+        for (phase, limit) in [(Phase::Succeeded, limits.succeeded), (Phase::Failed, limits.failed)]
+        {
+            let is_over = |fact: &&Fact| fact.phase == phase && !fact.is_going;
+            let mut over: Vec<&Fact> = jobs.iter().filter(is_over).collect();
+            over.sort_by_key(|fact| (fact.finished, fact.period));
+            let surplus = over.len().saturating_sub(limit);
+            delete.extend(over.into_iter().take(surplus).map(|fact| fact.name.clone()));
+        }
+        if release.is_empty() && delete.is_empty() {
+            Step::Rest
+        } else {
+            Step::Tidy { release, delete }
+        }
+    }
+}
+
+/// From when on a Job may vanish, whoever wants it gone: no request to create it is on
+/// its way any more.
+#[must_use]
+pub fn free_at(fact: &Fact) -> UtcInstant {
+    fact.created.saturating_add(HOLD)
+}
+
+enum Fate<'a> {
+    /// It is not its time.
+    Nothing,
+    /// It is to be tried again later.
+    Waits,
+    /// It has its outcome.
+    Closed(Closure),
+    /// It begins with this step.
+    Begins(Step<'a>),
+}

@@ -1,0 +1,121 @@
+//! What is told of a period, row by row: how its second was chosen, and what
+//! becomes of it. The words are the same whoever runs it.
+
+use crate::moment;
+use kron_core::{Record, UtcSecond, Zone};
+
+/// Names and values.
+pub type Rows = Vec<(&'static str, String)>;
+
+/// The first lines of an answer: which job, and under which policy.
+#[must_use]
+pub fn heading(name: &str, schedule: &str, identity: &str, policy: &Policy<'_>) -> String {
+    let bold = anstyle::Style::new().bold();
+    let Policy { concurrency, deadline, suspend } = policy;
+    format!(
+        "{bold}{name}{bold:#}  {schedule}\n{identity}\n\
+         concurrency={concurrency} deadline={deadline} suspend={suspend}\n"
+    )
+}
+
+/// What happens at the chosen time, in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy<'a> {
+    /// `allow`, `forbid` or `replace`.
+    pub concurrency: &'a str,
+    /// How late a run may begin.
+    pub deadline: &'a str,
+    /// Whether nothing runs.
+    pub suspend: bool,
+}
+
+/// How the second was chosen.
+#[must_use]
+pub fn choice(record: &Record, zone: &Zone, now: UtcSecond) -> Rows {
+    let time = |text: &String| match text.parse::<UtcSecond>() {
+        Ok(at) => moment::in_full(zone, at, now),
+        Err(_) => text.clone(),
+    };
+    let mut rows = vec![("period", time(&record.period_id))];
+    let Record { window_start, window_end, mode, .. } = record;
+    rows.push(("window", format!("{window_start} to {window_end}  ({mode})")));
+    let params = record.distribution.params.iter();
+    let params: Vec<String> = params.map(|(name, value)| format!(" {name}={value}")).collect();
+    rows.push(("distribution", format!("{}{}", record.distribution.name, params.concat())));
+    rows.push(("seed hash", record.seed_hash.clone()));
+    for (name, clauses) in
+        [("only", &record.constraints.only), ("avoid", &record.constraints.avoid)]
+    {
+        rows.extend(clauses.as_ref().map(|clauses| (name, clauses.clone())));
+    }
+    let chosen = record.chosen_time.as_ref().map(|chosen| {
+        let draws = match record.attempts {
+            0 => "the only second there is".into(),
+            1 => "first draw".into(),
+            n => format!("draw {n}"),
+        };
+        format!("{}  ({draws})", time(chosen))
+    });
+    rows.push(("chosen", chosen.unwrap_or_else(|| "none".into())));
+    rows
+}
+
+/// A period that is yet to come.
+#[must_use]
+pub fn to_come(record: &Record, deadline: &str, now: UtcSecond) -> Rows {
+    if record.unschedulable {
+        let reason = record.reason.as_deref().unwrap_or("no second is allowed");
+        return vec![("outcome", format!("will be unschedulable: {reason}"))];
+    }
+    let chosen = record.chosen_time.as_deref().unwrap_or_default();
+    let fate = match chosen.parse::<UtcSecond>() {
+        Ok(at) => format!("will run {}", moment::distance(now, at)),
+        Err(_) => "waits".into(),
+    };
+    let late = if deadline == "0s" { "1s" } else { deadline };
+    vec![("outcome", fate), ("if late", format!("missed from {late} after the chosen time on"))]
+}
+
+/// A period that could not be started yet.
+#[must_use]
+pub fn blocked(obstacle: &str, retry_at: Option<&str>, missed_at: &str) -> String {
+    let again = retry_at.map_or(String::new(), |at| format!("; tried again at {at}"));
+    format!("could not be started yet: {obstacle}{again}; missed at {missed_at}")
+}
+
+/// A period of a suspended job.
+pub const SUSPENDED: &str = "the job is suspended: nothing happens, and nothing is recorded";
+/// A period that waits because of `concurrency=replace`.
+pub const REPLACING: &str = "waits for the execution before it to end";
+/// A period that is about to run.
+pub const STARTING: &str = "is being started";
+/// A time that is none of the schedule.
+pub const NO_SUCH_PERIOD: &str = "the schedule has no such period";
+
+/// A period that has no record; `who` runs the job.
+#[must_use]
+pub fn closed(who: &str) -> String {
+    format!(
+        "closed without a record of its own: it passed while {who} was not running or the clock \
+         jumped, and only the latest such period is judged; or its record has left the history"
+    )
+}
+
+/// A period from before the job was known; `who` runs the job.
+#[must_use]
+pub fn before_first(not_before: &str, who: &str) -> String {
+    format!(
+        "does not run: it was due before {not_before}, when {who} first saw the job, its present \
+         schedule, or it after an absence"
+    )
+}
+
+/// Rows as text.
+#[must_use]
+pub fn render(rows: &[(&str, String)]) -> String {
+    let mut out = String::new();
+    for (name, value) in rows {
+        out += &format!("{name:<14}{value}\n");
+    }
+    out
+}

@@ -1,0 +1,553 @@
+//! `kronctl why`: what happened or will happen to a period, and why, on one screen.
+//!
+//! From what the status says and what can be seen of Jobs and Events; in the words of
+//! `krond why`. [`answer`] is pure.
+
+use crate::cli::Why;
+use crate::cluster::{self, Reached};
+use crate::subject;
+use k8s_openapi::api::events::v1::Event;
+use kron_core::time::duration::Pretty;
+use kron_core::{
+    Concurrency, Decision, Job, PeriodId, Record, UtcInstant, UtcSecond, Zone, Zones, timeline,
+};
+use kron_operator::api::{History, KronJobStatus, RunResult, condition};
+use kron_operator::book::Book;
+use kron_operator::facts::{self, Fact};
+use kron_term::choice::Format;
+use kron_term::failure::{Failure, USER, note};
+use kron_term::period::{self, Policy, Rows};
+use kron_term::{moment, terminal};
+use kube::ResourceExt;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// Who runs jobs.
+const WHO: &str = "the operator";
+/// Events of a period that are shown, the newest.
+const EVENTS: usize = 3;
+
+/// Tells what becomes of a period.
+///
+/// # Errors
+/// When there is no such `KronJob` or period, or it is not valid.
+pub fn why(arguments: &Why, zones: &mut Zones) -> Result<u8, Failure> {
+    let (name, place) = (arguments.name.as_deref(), &arguments.place);
+    let now = krontab::clock::now().instant();
+    let (subject, seen) = match (&place.file, name) {
+        (None, Some(name)) => {
+            let (kronjob, jobs, events) = cluster::ask(place, async |reached: &Reached| {
+                let kronjob = reached.kronjob(name).await?;
+                Ok((kronjob, reached.jobs(name).await, reached.events(name).await))
+            })?;
+            let subject = subject::of(&kronjob, zones)?;
+            let uid = kronjob.uid().unwrap_or_default();
+            let jobs = reachable("Jobs", jobs);
+            let facts = jobs.iter().filter_map(Fact::of).filter(|fact| fact.owner == uid);
+            let seen = Seen {
+                created: facts::created(&kronjob),
+                generation: kronjob.metadata.generation.unwrap_or_default(),
+                jobs: facts.collect(),
+                events: reachable("Events", events).iter().filter_map(Told::of).collect(),
+                status: kronjob.status,
+            };
+            (subject, Some(seen))
+        }
+        _ => (subject::one(name, place, zones)?, None),
+    };
+    let job = &subject.named.job;
+    let answer = answer(&subject.name, job, seen.as_ref(), arguments.at.as_deref(), now, zones)?;
+    answer.remarks.iter().for_each(note);
+    match arguments.format {
+        Format::Json => terminal::print_json(&answer),
+        Format::Text => terminal::print(&answer.page(job.zone(), now.floor())),
+    }
+    Ok(0)
+}
+
+/// What could be listed; that it could not is told, and no reason to say nothing.
+fn reachable<T>(what: &str, listed: Result<Vec<T>, Failure>) -> Vec<T> {
+    listed.unwrap_or_else(|failure| {
+        note(format_args!("{what} cannot be seen: {}", failure.message()));
+        Vec::new()
+    })
+}
+
+/// What is seen of a `KronJob` in a cluster, besides its spec.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// What it says of itself.
+    pub status: Option<KronJobStatus>,
+    /// When it was created.
+    pub created: Option<UtcInstant>,
+    /// Generation of its spec.
+    pub generation: i64,
+    /// Its Jobs.
+    pub jobs: Vec<Fact>,
+    /// What was told of it.
+    pub events: Vec<Told>,
+}
+
+/// An Event.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Told {
+    /// When.
+    pub at: String,
+    /// In one word.
+    pub reason: String,
+    /// In full.
+    pub note: String,
+}
+
+impl Told {
+    fn of(event: &Event) -> Option<Self> {
+        let at = event.event_time.as_ref().map(|time| time.0)?;
+        let at = UtcSecond::new(at.as_second()).ok()?.to_string();
+        Some(Self { at, reason: event.reason.clone()?, note: event.note.clone()? })
+    }
+}
+
+/// Everything there is to tell. The names are those of `krond why` and stable.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    now: String,
+    job: JobAnswer,
+    policy: PolicyAnswer,
+    conditions: Vec<ConditionAnswer>,
+    /// What to know about all of it.
+    remarks: Vec<String>,
+    periods: Vec<PeriodAnswer>,
+}
+
+#[derive(Debug, Serialize)]
+struct JobAnswer {
+    job: String,
+    identity: String,
+    schedule: String,
+    timezone: String,
+    suspended: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct PolicyAnswer {
+    concurrency: &'static str,
+    deadline: String,
+    suspend: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct ConditionAnswer {
+    #[serde(rename = "type")]
+    type_: String,
+    reason: String,
+    message: String,
+}
+
+#[derive(Debug, Serialize)]
+struct PeriodAnswer {
+    decision: Record,
+    standing: Standing,
+    finished: Option<End>,
+    events: Vec<Told>,
+}
+
+/// The outcome of a period.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct End {
+    outcome: String,
+    reason: Option<String>,
+    job: Option<String>,
+    created_at: Option<String>,
+    result: Option<RunResult>,
+    finished_at: Option<String>,
+}
+
+/// Where a period stands.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase", tag = "state")]
+enum Standing {
+    /// Its Job has not finished.
+    #[serde(rename_all = "camelCase")]
+    Running { job: String, created_at: Option<String> },
+    /// It is due and its Job could not be created yet.
+    #[serde(rename_all = "camelCase")]
+    Blocked { obstacle: String, missed_at: String },
+    /// It waits for the Jobs before it to end.
+    Replacing,
+    /// Its Job is about to be created.
+    Starting,
+    /// It is due, and nobody has judged it.
+    Overdue,
+    /// It is yet to come.
+    Waiting,
+    /// The job is suspended.
+    Suspended,
+    /// The spec cannot be used.
+    Invalid { message: String },
+    /// It has its outcome; or none, if it was due before this.
+    #[serde(rename_all = "camelCase")]
+    Closed {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        not_before: Option<String>,
+    },
+    /// It was due before anything of this job may run.
+    #[serde(rename_all = "camelCase")]
+    BeforeFirst { not_before: String },
+    /// It is over, and a file does not say how it ended.
+    Unknown,
+    /// The schedule has no such period.
+    NoSuchPeriod,
+}
+
+/// Tells what becomes of the period of a time; or of the last, those that run, and the
+/// next.
+///
+/// # Errors
+/// When there is no such time, or nothing to tell.
+pub fn answer(
+    name: &str,
+    job: &Job,
+    seen: Option<&Seen>,
+    at: Option<&str>,
+    now: UtcInstant,
+    zones: &Zones,
+) -> Result<Answer, Failure> {
+    let teller = Teller::new(job, seen, now);
+    let periods: BTreeSet<PeriodId> = match at {
+        Some(text) => {
+            let at = moment::parse(text, job.zone(), now.floor())?;
+            let period = job.period_of_day(text, at).or_else(|| job.period_at(at));
+            period.into_iter().collect()
+        }
+        None => teller.around_now(),
+    };
+    if periods.is_empty() {
+        let message = format!("nothing to tell about `{name}`: its schedule has no period there");
+        return Err(Failure::new(USER, message));
+    }
+    let policy = job.policy();
+    let told = seen.map_or(&[][..], |seen| &seen.events);
+    let explain = |period: PeriodId| {
+        let decision = job.decide(period);
+        let about = period.to_string();
+        let mut events: Vec<Told> =
+            told.iter().filter(|told| told.note.contains(&about)).cloned().collect();
+        events.sort_by(|a, b| a.at.cmp(&b.at));
+        events.drain(..events.len().saturating_sub(EVENTS));
+        PeriodAnswer {
+            decision: Record::of(&decision, zones),
+            standing: teller.standing(&decision),
+            finished: teller.finished(period),
+            events,
+        }
+    };
+    Ok(Answer {
+        now: now.to_string(),
+        job: JobAnswer {
+            job: name.into(),
+            identity: job.identity().to_string(),
+            schedule: job.schedule().to_string(),
+            timezone: job.zone().name().to_string(),
+            suspended: policy.suspend,
+        },
+        policy: PolicyAnswer {
+            concurrency: policy.concurrency.as_str(),
+            deadline: Pretty(policy.deadline).to_string(),
+            suspend: policy.suspend,
+        },
+        conditions: teller.conditions(),
+        remarks: teller.remarks(),
+        periods: periods.into_iter().map(explain).collect(),
+    })
+}
+
+struct Teller<'a> {
+    job: &'a Job,
+    seen: Option<&'a Seen>,
+    status: KronJobStatus,
+    /// The marks; nothing without a cluster.
+    book: Option<Book>,
+    now: UtcInstant,
+}
+
+impl<'a> Teller<'a> {
+    fn new(job: &'a Job, seen: Option<&'a Seen>, now: UtcInstant) -> Self {
+        let status = seen.and_then(|seen| seen.status.clone());
+        let book = seen.map(|seen| {
+            let (mut book, _) = Book::read(status.as_ref(), job, seen.created, now);
+            // What was edited does not run for the past, whoever has seen the edit.
+            book.ledger.adopt_definition(job, now);
+            book
+        });
+        Self { job, seen, status: status.unwrap_or_default(), book, now }
+    }
+
+    /// Whether the status is about the spec as it is.
+    fn is_current(&self) -> bool {
+        self.seen.is_some_and(|seen| self.status.observed_generation == Some(seen.generation))
+    }
+
+    fn around_now(&self) -> BTreeSet<PeriodId> {
+        let last = self.status.last_period.iter().map(|last| &last.period_id);
+        let active = self.status.active.iter().map(|active| &active.period_id);
+        let pending = self.status.pending.iter().map(|pending| &pending.period_id);
+        let claimed = self.status.next_period.as_ref().filter(|_| self.is_current());
+        let claimed = claimed.and_then(|next| next.period_id.parse().ok());
+        let mut periods: BTreeSet<PeriodId> =
+            last.chain(active).chain(pending).filter_map(|period| period.parse().ok()).collect();
+        periods.extend(claimed.or_else(|| self.next()));
+        periods
+    }
+
+    /// The first period to come that is not closed.
+    fn next(&self) -> Option<PeriodId> {
+        let jobs = std::slice::from_ref(self.job);
+        let is_open = |decision: &Decision<'_>| {
+            self.book.as_ref().is_none_or(|book| !book.ledger.is_closed(decision))
+        };
+        let mut to_come = timeline(jobs, self.now.floor()).map(|(_, decision)| decision);
+        to_come.find(is_open).map(|decision| decision.period())
+    }
+
+    fn fact(&self, period: PeriodId) -> Option<&Fact> {
+        self.seen?.jobs.iter().find(|fact| fact.period == period)
+    }
+
+    fn recorded(&self, period: PeriodId) -> Option<&History> {
+        let period = period.to_string();
+        self.status.history.iter().find(|entry| entry.period_id == period)
+    }
+
+    /// What is recorded of its end, completed by what is seen of its Job.
+    fn finished(&self, period: PeriodId) -> Option<End> {
+        let fact = self.fact(period);
+        let created_at = fact.map(|fact| fact.created.to_string());
+        if let Some(entry) = self.recorded(period) {
+            return Some(End {
+                outcome: entry.outcome.clone(),
+                reason: entry.reason.clone(),
+                job: entry.job.clone(),
+                created_at,
+                result: entry.result,
+                finished_at: entry.finished_at.clone(),
+            });
+        }
+        let last = self.status.last_period.as_ref();
+        if let Some(last) = last.filter(|last| last.period_id == period.to_string()) {
+            return Some(End {
+                outcome: last.outcome.clone(),
+                reason: last.reason.clone(),
+                job: last.job.clone(),
+                created_at,
+                result: None,
+                finished_at: None,
+            });
+        }
+        // A Job is an execution, recorded or not.
+        fact.map(|fact| End {
+            outcome: "executed".into(),
+            reason: None,
+            job: Some(fact.name.clone()),
+            created_at,
+            result: match fact.phase {
+                facts::Phase::Active => None,
+                facts::Phase::Succeeded => Some(RunResult::Succeeded),
+                facts::Phase::Failed => Some(RunResult::Failed),
+            },
+            finished_at: fact.finished.map(|at| at.floor().to_string()),
+        })
+    }
+
+    fn standing(&self, decision: &Decision<'_>) -> Standing {
+        let period = decision.period();
+        let is_active = |name: &str| self.status.active.iter().any(|active| active.name == name);
+        if let Some(finished) = self.finished(period) {
+            let fact = self.fact(period);
+            return match finished.job {
+                Some(job) if is_active(&job) || fact.is_some_and(Fact::is_active) => {
+                    Standing::Running { job, created_at: finished.created_at }
+                }
+                _ => Standing::Closed { not_before: None },
+            };
+        }
+        if self.job.prev_period(period.nominal()) != Some(period) {
+            return Standing::NoSuchPeriod;
+        }
+        let Some(Book { ledger, .. }) = &self.book else {
+            return match decision.due() {
+                due if due < self.now => Standing::Unknown,
+                _ if self.job.policy().suspend => Standing::Suspended,
+                _ => Standing::Waiting,
+            };
+        };
+        let not_before = ledger.not_before().to_string();
+        let is_early = decision.due() < ledger.not_before();
+        if ledger.is_marked(period) {
+            Standing::Closed { not_before: is_early.then_some(not_before) }
+        } else if is_early {
+            Standing::BeforeFirst { not_before }
+        } else if self.job.policy().suspend {
+            Standing::Suspended
+        } else if let Some(message) = self.condition(condition::INVALID) {
+            Standing::Invalid { message: message.into() }
+        } else if decision.due() > self.now {
+            Standing::Waiting
+        } else {
+            self.due(decision)
+        }
+    }
+
+    /// A period that should have begun.
+    fn due(&self, decision: &Decision<'_>) -> Standing {
+        let expiry = decision.chosen().map(|chosen| self.job.policy().expiry(chosen));
+        let is_claimed = self.book.as_ref().is_some_and(|b| b.has_claimed(decision.period()));
+        match (expiry, self.condition(condition::ERROR)) {
+            (Some(expiry), Some(obstacle)) if is_claimed => {
+                Standing::Blocked { obstacle: obstacle.into(), missed_at: expiry.to_string() }
+            }
+            _ if self.job.policy().concurrency == Concurrency::Replace
+                && !self.status.active.is_empty() =>
+            {
+                Standing::Replacing
+            }
+            (Some(expiry), _) if is_claimed && self.now < expiry => Standing::Starting,
+            _ => Standing::Overdue,
+        }
+    }
+
+    /// What a condition that holds says.
+    fn condition(&self, type_: &str) -> Option<&str> {
+        let found = self.status.conditions.iter().find(|found| found.type_ == type_);
+        found.filter(|found| found.status == "True").map(|found| &*found.message)
+    }
+
+    fn conditions(&self) -> Vec<ConditionAnswer> {
+        let holds = |found: &&k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition| {
+            (found.status == "True") != (found.type_ == condition::READY)
+        };
+        let holding = self.status.conditions.iter().filter(holds);
+        holding
+            .map(|found| ConditionAnswer {
+                type_: found.type_.clone(),
+                reason: found.reason.clone(),
+                message: found.message.clone(),
+            })
+            .collect()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let Some(seen) = self.seen else { return Vec::new() };
+        match self.status.observed_generation {
+            None => vec![format!("{WHO} has not looked at it yet")],
+            Some(known) if known != seen.generation => vec![format!(
+                "{WHO} has seen generation {known} of the spec; this is generation {}",
+                seen.generation
+            )],
+            Some(_) => Vec::new(),
+        }
+    }
+}
+
+impl Answer {
+    /// For people.
+    #[must_use]
+    pub fn page(&self, zone: &Zone, now: UtcSecond) -> String {
+        let Self { job, policy, .. } = self;
+        let words = Policy {
+            concurrency: policy.concurrency,
+            deadline: &policy.deadline,
+            suspend: policy.suspend,
+        };
+        let mut out = period::heading(&job.job, &job.schedule, &job.identity, &words);
+        for ConditionAnswer { type_, reason, message } in &self.conditions {
+            let message = if message.is_empty() { reason } else { message };
+            let no = if type_ == condition::READY { "not " } else { "" };
+            out += &format!("{no}{type_}: {message}\n");
+        }
+        for answer in &self.periods {
+            let mut rows = period::choice(&answer.decision, zone, now);
+            rows.extend(answer.fate(&policy.deadline, now));
+            rows.extend(
+                answer
+                    .events
+                    .iter()
+                    .map(|told| ("event", format!("{}  {}: {}", told.at, told.reason, told.note))),
+            );
+            out += &format!("\n{}", period::render(&rows));
+        }
+        out
+    }
+}
+
+impl PeriodAnswer {
+    /// What became of it, or will.
+    fn fate(&self, deadline: &str, now: UtcSecond) -> Rows {
+        let fate = match (&self.standing, &self.finished) {
+            (Standing::Running { job, created_at }, _) => {
+                let since = created_at.as_ref().map_or(String::new(), |at| format!(" since {at}"));
+                format!("executed: running as Job {job}{since}")
+            }
+            (_, Some(finished)) => return self.end(finished),
+            (Standing::Blocked { obstacle, missed_at }, _) => {
+                period::blocked(obstacle, None, missed_at)
+            }
+            (Standing::Replacing, _) => period::REPLACING.into(),
+            (Standing::Starting, _) => period::STARTING.into(),
+            (Standing::Overdue, _) => {
+                format!("is due, and {WHO} has not judged it: it is busy, or not running")
+            }
+            (Standing::Waiting, _) => return period::to_come(&self.decision, deadline, now),
+            (Standing::Suspended, _) => period::SUSPENDED.into(),
+            (Standing::Invalid { message }, _) => {
+                format!("does not run: the spec cannot be used: {message}")
+            }
+            (Standing::Closed { not_before: None }, None) => period::closed(WHO),
+            // Marks of the past do not say whether it ran before that.
+            (Standing::Closed { not_before: Some(at) }, None) => {
+                let closed = period::closed(WHO);
+                format!("{closed}; or it was due before {at}, when nothing of it counted yet")
+            }
+            (Standing::BeforeFirst { not_before }, _) => period::before_first(not_before, WHO),
+            (Standing::Unknown, _) => {
+                "not known: a file does not say what has been; without `-f` the cluster is asked"
+                    .into()
+            }
+            (Standing::NoSuchPeriod, _) => period::NO_SUCH_PERIOD.into(),
+        };
+        vec![("outcome", fate)]
+    }
+
+    /// How it ended.
+    fn end(&self, finished: &End) -> Rows {
+        let reason = finished.reason.as_ref().map_or(String::new(), |why| format!(": {why}"));
+        let mut rows = vec![("outcome", format!("{}{reason}", finished.outcome))];
+        if let Some(job) = &finished.job {
+            // Creation is known to the second.
+            let late = finished
+                .created_at
+                .as_ref()
+                .and_then(|at| at.parse::<UtcInstant>().ok())
+                .zip(self.decision.chosen_time.as_ref().and_then(|at| at.parse::<UtcSecond>().ok()))
+                .and_then(|(created, chosen)| created.since(chosen.instant()));
+            let created = match (&finished.created_at, late) {
+                (Some(at), Some(late)) => {
+                    format!("  created {at}, {} s after the chosen time", late.as_secs())
+                }
+                (Some(at), None) => format!("  created {at}"),
+                (None, _) => String::new(),
+            };
+            rows.push(("job", format!("{job}{created}")));
+            let result = match finished.result {
+                Some(RunResult::Succeeded) => "succeeded",
+                Some(RunResult::Failed) => "failed",
+                Some(RunResult::Deleted) => "deleted before anybody saw how it finished",
+                None => "nobody saw how",
+            };
+            let at = finished.finished_at.as_ref().map_or(String::new(), |at| format!("{at}  "));
+            rows.push(("ended", format!("{at}{result}")));
+        }
+        rows
+    }
+}
