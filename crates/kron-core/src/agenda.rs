@@ -22,7 +22,8 @@ pub struct Agenda<'j> {
     /// Periods to be judged now, in the order of their due times.
     pub due: Vec<Decision<'j>>,
     /// Periods that passed unattended and are closed without a record of their
-    /// own; hand them to [`Ledger::supersede`] before judging.
+    /// own; hand them to [`Ledger::supersede`] when those in `due` have been judged: the
+    /// marks of very many may close what is left behind them.
     pub superseded: Superseded,
     /// The open period that comes due next after now.
     pub next: Option<Decision<'j>>,
