@@ -119,19 +119,21 @@ impl Attention {
 }
 
 /// What a job asks for at `now`, given its ledger and since when the clock has
-/// been watched.
+/// been watched. What was `seen` to be due before that, and is still open, waits for
+/// something: it is judged again, never passed over.
 #[must_use]
 pub fn agenda<'j>(
     job: &'j Job,
     ledger: &Ledger,
     attentive_since: UtcInstant,
+    seen: &[PeriodId],
     now: UtcInstant,
 ) -> Agenda<'j> {
     let is_mutant = mutant::is(Mutant::SuspendIgnored) || mutant::is(Mutant::SuspendMisses);
     if job.policy().suspend && !is_mutant {
         return Agenda { due: Vec::new(), superseded: Superseded::default(), next: None };
     }
-    let mut survey = Survey::default();
+    let mut survey = Survey::of_seen(job, ledger, seen, now);
     survey.look_back(job, ledger, attentive_since, now);
     let (due, mut superseded) = survey.finish(job, now);
     if mutant::is(Mutant::SuspendMisses) && job.policy().suspend {
@@ -174,8 +176,10 @@ fn second_before(instant: UtcInstant) -> UtcSecond {
 /// The open periods at or before now, collected from the latest back.
 #[derive(Default)]
 struct Survey<'j> {
-    /// Came due while somebody was watching.
+    /// Came due while somebody was watching; those seen before come first.
     attended: Vec<Decision<'j>>,
+    /// How many those are.
+    seen: usize,
     /// Of those that came due before: the one with the latest chosen time…
     latest: Option<Decision<'j>>,
     /// …and the latest that has none.
@@ -189,6 +193,17 @@ struct Survey<'j> {
 }
 
 impl<'j> Survey<'j> {
+    /// With what has been seen, as far as it is due and open and a period still.
+    fn of_seen(job: &'j Job, ledger: &Ledger, seen: &[PeriodId], now: UtcInstant) -> Self {
+        let exists = |period: &&PeriodId| job.prev_period(period.nominal()) == Some(**period);
+        let is_open = |decision: &Decision<'_>| decision.due() <= now && !ledger.is_closed(decision);
+        let decisions = seen.iter().filter(exists).map(|period| job.decide(*period));
+        let mut attended: Vec<_> = decisions.filter(is_open).collect();
+        attended.sort_by_key(Decision::period);
+        attended.dedup_by_key(|decision| decision.period());
+        Self { seen: attended.len(), attended, ..Self::default() }
+    }
+
     fn look_back(
         &mut self,
         job: &'j Job,
@@ -211,7 +226,8 @@ impl<'j> Survey<'j> {
                 return;
             }
             at = second_before(period.nominal().instant());
-            if ledger.is_marked(period) {
+            let is_seen = self.attended[..self.seen].iter().any(|seen| seen.period() == period);
+            if is_seen || ledger.is_marked(period) {
                 continue;
             }
             // Too early to be the latest of anything: no need to decide it.

@@ -23,7 +23,7 @@ impl Scene {
 
     /// `due` and `next` as chosen times, the number passed over between them.
     fn at(&self, since: &str, now: &str) -> (Vec<String>, u32, Option<String>) {
-        let agenda = agenda(&self.job, &self.ledger, instant(since), instant(now));
+        let agenda = agenda(&self.job, &self.ledger, instant(since), &[], instant(now));
         let time = |t: UtcInstant| t.to_string();
         (
             agenda.due.iter().map(|decision| time(decision.due())).collect(),
@@ -42,7 +42,7 @@ impl Scene {
     /// Does what is due: closes what was passed over, judges, starts or closes.
     fn act(&mut self, since: &str, now: &str) -> Vec<String> {
         let now = instant(now);
-        let agenda = agenda(&self.job, &self.ledger, instant(since), now);
+        let agenda = agenda(&self.job, &self.ledger, instant(since), &[], now);
         self.ledger.supersede(&self.job, &agenda.superseded, now);
         let mut done = Vec::new();
         for decision in &agenda.due {
@@ -145,12 +145,38 @@ fn attended_periods_are_all_judged() {
     scene.check(&t("10:01:30"), &t("10:02:10"), &due[1..], 1, &t("10:03:00"));
 }
 
+/// What was seen to be due and is open still is judged again, however far back; what is
+/// no period, not due or closed was not seen, and nothing is there twice.
+#[test]
+fn what_waits_is_never_passed_over() {
+    let scene = Scene::first_seen("* * * * *", &t("09:59:30"));
+    let seen = ["12:03:00", "10:01:00", "10:00:00", "10:01:00", "09:59:00", "10:01:30"];
+    let seen: Vec<PeriodId> = seen.iter().filter_map(|at| t(at).parse().ok()).collect();
+    let due = |now: &str| {
+        let now = instant(&t(now));
+        let agenda = agenda(&scene.job, &scene.ledger, now, &seen, now);
+        let due = agenda.due.iter().map(|decision| decision.period().to_string());
+        (due.collect::<Vec<_>>(), agenda.superseded.count())
+    };
+    let expected = |times: &[&str]| times.iter().map(|at| t(at)).collect::<Vec<_>>();
+    let latest = expected(&["10:00:00", "10:01:00", "12:02:00"]);
+    assert_eq!(due("12:02:30"), (latest, 120));
+    assert_eq!(due("10:00:30"), (expected(&["10:00:00"]), 0));
+    // Further back than anybody looks.
+    let scene = Scene::first_seen("* * * * *", "2025-03-02T10:00:00Z");
+    let seen = [period("2025-03-02T10:05:00Z")];
+    let now = instant(&t("10:00:30"));
+    let agenda = agenda(&scene.job, &scene.ledger, now, &seen, now);
+    assert!(agenda.superseded.is_at_least());
+    assert_eq!(agenda.due[0].period(), seen[0]);
+}
+
 /// A year away from a job that runs every minute is bounded work.
 #[test]
 fn a_long_absence() {
     let mut scene = Scene::first_seen("* * * * * @policy(deadline=1h)", "2025-03-02T10:00:00Z");
     let agenda =
-        agenda(&scene.job, &scene.ledger, instant(&t("10:00:30")), instant(&t("10:00:30")));
+        agenda(&scene.job, &scene.ledger, instant(&t("10:00:30")), &[], instant(&t("10:00:30")));
     assert!(agenda.superseded.is_at_least());
     assert!(agenda.superseded.count() >= 4000);
     assert_eq!(scene.act(&t("10:00:30"), &t("10:00:30")), [format!("{} executed", t("10:00:00"))]);

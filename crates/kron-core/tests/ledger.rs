@@ -164,7 +164,7 @@ impl World {
         let before = self.ledger.clone();
         self.ledger.adopt_definition(&job, now);
         let waiting = self.waiting(&job);
-        let agenda = agenda(&job, &self.ledger, since, now);
+        let agenda = agenda(&job, &self.ledger, since, &[], now);
         self.ledger.supersede(&job, &agenda.superseded, now);
 
         let unattended =
@@ -255,7 +255,7 @@ impl World {
             assert_eq!(after.handled_ahead(), before.handled_ahead());
         }
         // What is closed for good is never due again.
-        let again = agenda(job, after, self.attention.since(), self.now);
+        let again = agenda(job, after, self.attention.since(), &[], self.now);
         assert!(again.superseded.is_empty());
         assert!(again.due.iter().all(|decision| !self.outcomes.contains_key(&decision.period())));
     }

@@ -46,6 +46,8 @@ pub(crate) struct Busy {
     /// Due periods that are skipped if a run begins that is being prepared, with the
     /// time at which they were judged.
     pub put_off: Vec<(PeriodId, UtcInstant)>,
+    /// Due periods whose start was taken back, to be judged again.
+    pub unsettled: Vec<PeriodId>,
     /// Results for the history that are not on their way yet.
     pub finished: Vec<Finished>,
 }
@@ -63,12 +65,15 @@ impl Busy {
         self.put_off.iter().any(|(waiting, _)| *waiting == period)
     }
 
+    /// Due periods that wait for something, whatever it is.
+    pub fn waiting(&self) -> impl Iterator<Item = PeriodId> {
+        let blocked = self.blocked.iter().map(|blocked| blocked.period);
+        let others = self.replacing.iter().chain(&self.put_off).map(|(period, _)| *period);
+        blocked.chain(others).chain(self.unsettled.iter().copied())
+    }
+
     fn is_idle(&self) -> bool {
-        self.runs.is_empty()
-            && self.blocked.is_empty()
-            && self.replacing.is_empty()
-            && self.put_off.is_empty()
-            && self.finished.is_empty()
+        self.runs.is_empty() && self.waiting().next().is_none() && self.finished.is_empty()
     }
 }
 
@@ -210,11 +215,11 @@ impl Tracked {
         }
         if let Some(busy) = &mut self.busy {
             // What was in the way may be gone.
-            busy.blocked.clear();
+            busy.unsettled.extend(busy.blocked.drain(..).map(|blocked| blocked.period));
             let policy = entry.job.policy();
             if policy.concurrency != Concurrency::Replace || policy.suspend {
                 // Nothing is ended for them any more: they are judged anew.
-                busy.replacing.clear();
+                busy.unsettled.extend(busy.replacing.drain(..).map(|(period, _)| period));
             }
         }
         self.entry = entry;

@@ -237,9 +237,14 @@ pub(crate) fn reloaded(jobs: usize, added: usize, changed: usize, removed: usize
 }
 
 /// Marks were forgotten on request.
-pub(crate) fn reset(job: &Tracked) -> Line {
-    about(Level::Warn, "reset", job)
-        .with("message", "its marks are forgotten; nothing due before now runs")
+pub(crate) fn reset(job: &Tracked, dropped: usize) -> Line {
+    let forgotten = "its marks are forgotten; nothing due before now runs";
+    let line = about(Level::Warn, "reset", job);
+    match dropped {
+        0 => line.with("message", forgotten),
+        1 => line.with("message", format_args!("{forgotten}, nor the period that waited")),
+        n => line.with("message", format_args!("{forgotten}, nor the {n} periods that waited")),
+    }
 }
 
 /// The daemon is to end while these jobs run.

@@ -9,6 +9,8 @@ pub struct Settings {
     pub grace: Duration,
     /// Most runs at once; `None` for no limit.
     pub max_running: Option<usize>,
+    /// Whether that is because there are descriptors for no more.
+    pub is_short_of_files: bool,
     /// Longest wait for running jobs when the daemon ends; `None` for no limit.
     pub shutdown_limit: Option<Duration>,
     /// Most processes under preparation at once. Each takes descriptors, and
@@ -18,7 +20,13 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { grace: GRACE, max_running: None, shutdown_limit: None, preparing: PREPARING }
+        Self {
+            grace: GRACE,
+            max_running: None,
+            is_short_of_files: false,
+            shutdown_limit: None,
+            preparing: PREPARING,
+        }
     }
 }
 

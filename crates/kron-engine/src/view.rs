@@ -106,6 +106,8 @@ pub enum Standing {
     Blocked(BlockedView),
     /// It waits for the execution before it to end.
     Replacing,
+    /// It is skipped if the execution before it begins, which is being prepared.
+    PutOff,
     /// It is yet to come.
     Waiting,
     /// The job is suspended.

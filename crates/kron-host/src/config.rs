@@ -93,8 +93,10 @@ impl std::error::Error for Refusal {}
 /// When the path cannot be read, or is neither.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>, Refusal> {
     let path = clean(path).map_err(|error| Refusal::unreadable(path, error))?;
-    let metadata =
-        fs::symlink_metadata(&path).map_err(|error| Refusal::unreadable(&path, error))?;
+    // A link to a directory is one on the way to its files, each of which is checked.
+    let metadata = fs::metadata(&path)
+        .or_else(|_| fs::symlink_metadata(&path))
+        .map_err(|error| Refusal::unreadable(&path, error))?;
     if !metadata.is_dir() {
         return Ok(vec![path]);
     }

@@ -267,7 +267,7 @@ impl<'a> Planner<'a> {
     /// Judges what is due; the step that begins an execution, if one is to begin.
     fn judge_due(&mut self) -> Option<Step<'a>> {
         let Sight { job, since, now, .. } = self.sight;
-        let agenda = agenda(job, &self.book.ledger, since, now);
+        let agenda = agenda(job, &self.book.ledger, since, &[], now);
         let mut begin = None;
         // Due, and without an outcome yet.
         let mut open: Vec<Decision<'a>> = Vec::new();

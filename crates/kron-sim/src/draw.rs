@@ -39,6 +39,7 @@ pub fn scenario(seed: u64, zones: &mut Zones) -> Scenario {
         max_running: rng.percent(20).then(|| rng.range(1, 3) as usize),
         shutdown_limit: rng.percent(30).then(|| rng.length(SECOND, HOUR)),
         preparing: if rng.percent(15) { 1 } else { PREPARING },
+        ..Settings::default()
     };
     let history = *rng.pick(&[100, 100, 3, 0]);
     let happenings = happenings(&mut rng, scale, length, begin, &jobs, zones);

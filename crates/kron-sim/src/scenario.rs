@@ -165,7 +165,7 @@ pub enum Damage {
 
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Settings { grace, max_running, shutdown_limit, preparing } = &self.settings;
+        let Settings { grace, max_running, shutdown_limit, preparing, .. } = &self.settings;
         writeln!(f, "seed {}, from {}, for {}", self.seed, self.begin, Pretty(self.length))?;
         write!(f, "grace {}, preparing {preparing}", Pretty(*grace))?;
         if let Some(most) = max_running {

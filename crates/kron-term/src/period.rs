@@ -87,6 +87,8 @@ pub fn blocked(obstacle: &str, retry_at: Option<&str>, missed_at: &str) -> Strin
 pub const SUSPENDED: &str = "the job is suspended: nothing happens, and nothing is recorded";
 /// A period that waits because of `concurrency=replace`.
 pub const REPLACING: &str = "waits for the execution before it to end";
+/// A period that waits because of `concurrency=forbid`.
+pub const PUT_OFF: &str = "is skipped if the execution that is being started begins";
 /// A period that is about to run.
 pub const STARTING: &str = "is being started";
 /// A time that is none of the schedule.
@@ -97,7 +99,8 @@ pub const NO_SUCH_PERIOD: &str = "the schedule has no such period";
 pub fn closed(who: &str) -> String {
     format!(
         "closed without a record of its own: it passed while {who} was not running or the clock \
-         jumped, and only the latest such period is judged; or its record has left the history"
+         jumped, and only the latest such period is judged; or its state was reset; or its record has \
+         left the history"
     )
 }
 

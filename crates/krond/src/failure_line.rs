@@ -28,7 +28,7 @@ pub fn commit(what: &CommitError) -> Line {
         .with("fatal", true)
 }
 
-/// State that must not be used. The daemon does not start.
+/// State that must not be used: the daemon does not start, or keeps the jobs it has.
 #[must_use]
 pub fn store(what: &StoreError) -> Vec<Line> {
     match what {
@@ -36,8 +36,7 @@ pub fn store(what: &StoreError) -> Vec<Line> {
             error("SystemError", "lock the state directory")
                 .with("path", path.display())
                 .with_some("holder", *pid)
-                .with("message", what)
-                .with("fatal", true),
+                .with("message", what),
         ],
         StoreError::Refused(problems) => problems.iter().map(problem).collect(),
     }
@@ -55,7 +54,6 @@ fn problem(what: &Problem) -> Line {
         .with("operation", operation)
         .with("path", what.path.display())
         .with("message", what)
-        .with("fatal", true)
 }
 
 /// Something about state that somebody should look at.
@@ -75,6 +73,27 @@ pub fn not_started(count: usize) -> Line {
             format_args!("{number}{things} wrong in the configuration; nothing was started"),
         )
         .with("fatal", true)
+}
+
+/// A configuration may be empty; whoever has made a mistake should hear of it.
+#[must_use]
+pub fn no_jobs() -> Line {
+    Line::new(Level::Warn, "configuration")
+        .with("message", "nothing is configured, so nothing will run")
+}
+
+/// Few jobs can run at once here.
+#[must_use]
+pub fn scarce_files(room: usize) -> Line {
+    let jobs = if room == 1 { "1 job runs" } else { "jobs run" };
+    let number = if room == 1 { String::new() } else { format!("{room} ") };
+    Line::new(Level::Warn, "limits").with(
+        "message",
+        format_args!(
+            "at most {number}{jobs} at once, because of the limit of open files (RLIMIT_NOFILE); \
+             others wait until their deadline"
+        ),
+    )
 }
 
 /// What is wrong with a configuration, a line each.

@@ -40,7 +40,8 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The greeting, with styles, for a terminal of this width.
+/// The greeting, with styles, for a terminal of this width. Whoever asks the daemon needs
+/// `flags` to find it, if there are any.
 ///
 /// ```
 /// use krond::greeting::{Job, greeting};
@@ -49,18 +50,18 @@ impl<'a> Job<'a> {
 /// let next = Some("2026-03-03T10:21:09Z".parse()?);
 /// let file = "/etc/krond.d/shop.kron";
 /// let jobs = [Job { name: "backup", file, next, zone: &zone, suspended: false }];
-/// let text = greeting(&jobs, "2026-03-02T10:25:00Z".parse()?, 100);
+/// let text = greeting(&jobs, "2026-03-02T10:25:00Z".parse()?, 100, "");
 /// assert!(text.contains("Tue 2026-03-03 10:21:09 +00:00"), "{text}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn greeting(jobs: &[Job<'_>], now: UtcSecond, width: usize) -> String {
+pub fn greeting(jobs: &[Job<'_>], now: UtcSecond, width: usize, flags: &str) -> String {
     let bold = Style::new().bold();
     if jobs.is_empty() {
         return format!(
             "{bold}No jobs yet.{bold:#} Add one, and tell krond:\n\n  \
              krontab add hello '*/5 * * * * @win(after,2m)' -- /bin/echo hello\n  \
-             krond reload\n\n"
+             krond reload{flags}\n\n"
         );
     }
     let mut out = format!("{bold}{}{bold:#}\n\n", summary(jobs));
@@ -74,7 +75,10 @@ pub fn greeting(jobs: &[Job<'_>], now: UtcSecond, width: usize) -> String {
     out += &table(&first, now, width);
     if jobs.len() > ROWS {
         // A string can always be written to.
-        let _ = writeln!(out, "… and {} more (krond jobs)", grouped(jobs.len() - ROWS));
+        let _ = writeln!(out, "… and {} more (krond jobs{flags})", grouped(jobs.len() - ROWS));
+    }
+    if !flags.is_empty() {
+        let _ = writeln!(out, "\nAsk this krond by naming it: krond why JOB{flags}");
     }
     out.push('\n');
     out
@@ -181,7 +185,7 @@ mod tests {
     }
 
     fn check(jobs: &[Job<'_>], width: usize, expected: &str) {
-        let text = without_styles(&greeting(jobs, at("2026-03-02T10:25:00Z"), width));
+        let text = without_styles(&greeting(jobs, at("2026-03-02T10:25:00Z"), width, ""));
         assert_eq!(text, expected, "\n{text}");
     }
 
@@ -254,7 +258,7 @@ backup  Tue 2026-03-03 10:21:09 +00:00  23h 56m
                 ..job(name, "/etc/krond.d/many.kron", None, &utc)
             })
             .collect();
-        let text = without_styles(&greeting(&jobs, at("2026-03-02T10:25:00Z"), 80));
+        let text = without_styles(&greeting(&jobs, at("2026-03-02T10:25:00Z"), 80, ""));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "100,000 jobs in 1 file");
         assert!(lines[3].starts_with("job-99999  Mon 2026-03-02 10:26:00 +00:00  1m"), "{text}");
@@ -265,8 +269,19 @@ backup  Tue 2026-03-03 10:21:09 +00:00  23h 56m
 
     #[test]
     fn no_jobs() {
-        let text = without_styles(&greeting(&[], at("2026-03-02T10:25:00Z"), 80));
+        let text = without_styles(&greeting(&[], at("2026-03-02T10:25:00Z"), 80, ""));
         assert!(text.starts_with("No jobs yet. Add one, and tell krond:\n"), "{text}");
         assert!(text.contains("  krontab add hello "), "{text}");
+    }
+
+    /// Who was started beside the usual place is not found without its name.
+    #[test]
+    fn flags() {
+        let zone = Zones::bundled().utc();
+        let jobs = [job("a", "/etc/krond.d/a.kron", None, &zone)];
+        let text = greeting(&jobs, at("2026-03-02T10:25:00Z"), 80, " --state-dir here");
+        assert!(text.ends_with("krond why JOB --state-dir here\n\n"), "{text}");
+        let text = greeting(&[], at("2026-03-02T10:25:00Z"), 80, " --state-dir here");
+        assert!(text.contains("krond reload --state-dir here\n"), "{text}");
     }
 }

@@ -12,6 +12,7 @@
 //! | `signals` | signals to the daemon |
 //! | [`control`] | the control socket |
 //! | [`log`] | standard error |
+//! | `init` | orphans, where this is the first process |
 //! | `daemon` | the loop that ties them together |
 //! | `start`, `ask` | the commands |
 
@@ -27,6 +28,7 @@ mod daemon;
 pub mod exec;
 mod failure_line;
 pub mod greeting;
+mod init;
 pub mod log;
 mod mailbox;
 mod metrics;

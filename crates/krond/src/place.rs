@@ -15,6 +15,17 @@ pub fn state_dir(place: &Place) -> Option<PathBuf> {
     }
 }
 
+/// What finds the same daemon, for whoever asks it; nothing if that is the default.
+#[must_use]
+pub fn flags(place: &Place) -> String {
+    let quoted = |path: &PathBuf| kron_tab::words::quote(&path.to_string_lossy());
+    match (&place.socket, &place.state_dir) {
+        (Some(path), _) => format!(" --socket {}", quoted(path)),
+        (None, Some(path)) => format!(" --state-dir {}", quoted(path)),
+        (None, None) => String::new(),
+    }
+}
+
 /// The socket: the one named, or the one in the state directory.
 #[must_use]
 pub fn socket(place: &Place, state_dir: &Path) -> PathBuf {

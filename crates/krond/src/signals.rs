@@ -23,15 +23,18 @@ pub enum Asked {
     Clock,
 }
 
+/// The signals themselves.
+pub fn wanted() -> SigSet {
+    [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGUSR2].into_iter().collect()
+}
+
 impl Signals {
     /// Blocks them. To be called before any thread is made.
     ///
     /// # Errors
     /// When the system refuses.
     pub fn new() -> io::Result<Self> {
-        let signals: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGUSR2]
-            .into_iter()
-            .collect();
+        let signals = wanted();
         signals.thread_block()?;
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         Ok(Self { descriptor: SignalFd::with_flags(&signals, flags)? })

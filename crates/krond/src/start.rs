@@ -8,12 +8,12 @@
 use crate::cli::Start;
 use crate::clock::Clock;
 use crate::control::server::Server;
-use crate::daemon::{self, Daemon, End, Enrolled, Parts, Sources, Surroundings};
+use crate::daemon::{self, Daemon, End, Enrolled, Parts, Surroundings};
 use crate::exec::{self, Launcher};
 use crate::log::{Form, Logger};
 use crate::signals::Signals;
 use crate::store::{self, Store};
-use crate::{crash, failure_line, place};
+use crate::{crash, failure_line, init, place};
 use kron_core::Zones;
 use kron_core::line::{Level, Line};
 use kron_engine::Engine;
@@ -34,6 +34,14 @@ use std::sync::Arc;
 /// Runs the daemon; the exit code.
 pub fn start(arguments: &Start) -> u8 {
     let mut log = Logger::stderr(arguments.log_format, arguments.log_level);
+    match init::stand_in() {
+        Ok(None) => {}
+        Ok(Some(code)) => return code,
+        Err(error) => {
+            let failure = Failure::system("be the first process", &error);
+            return failure.report(&mut log, &Clock::default());
+        }
+    }
     let clock = match &arguments.clock_shift {
         None => Ok(Clock::default()),
         Some(file) => Clock::shifted(file.clone()),
@@ -113,7 +121,7 @@ struct Prepared {
     launcher: Launcher,
     server: Server,
     scrapes: Option<TcpListener>,
-    sources: Sources,
+    paths: Vec<PathBuf>,
     surroundings: Surroundings,
 }
 
@@ -145,20 +153,21 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     for warning in &warnings {
         log.write(clock.moment().now, &failure_line::warning(warning));
     }
-    let sources = Sources {
-        paths: clean(arguments.paths.iter().chain(&arguments.config))
-            .map_err(system("find the configuration"))?,
-        keep_going: arguments.keep_going,
-    };
-    let (entries, report) = sources.entries().map_err(|report| Failure {
-        code: INVALID,
-        lines: failure_line::configuration(&report)
-            .into_iter()
-            .chain([failure_line::not_started(report.count())])
-            .collect(),
-        shown: Some(format!("{}error: nothing was started\n", report.render())),
-    })?;
-    for line in failure_line::configuration(&report) {
+    let paths = clean(arguments.paths.iter().chain(&arguments.config))
+        .map_err(system("find the configuration"))?;
+    let (entries, report) = daemon::entries(&paths);
+    let wrong = failure_line::configuration(&report);
+    if !(report.is_empty() || arguments.keep_going) {
+        return Err(Failure {
+            code: INVALID,
+            lines: wrong.into_iter().chain([failure_line::not_started(report.count())]).collect(),
+            shown: Some(format!("{}error: nothing was started\n", report.render())),
+        });
+    }
+    // A person is greeted with that.
+    let is_watched = matches!(log.form(), Form::Human { .. });
+    let no_jobs = (entries.is_empty() && !is_watched).then(failure_line::no_jobs);
+    for line in wrong.into_iter().chain(no_jobs) {
         log.write(clock.moment().now, &line);
     }
     let Enrolled { jobs, others, lines } =
@@ -201,9 +210,13 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     }
     let room = room();
     let most = arguments.max_running.map_or(usize::MAX, |most| most as usize);
+    if room < most.min(AMPLE) {
+        log.write(clock.moment().now, &failure_line::scarce_files(room));
+    }
     let settings = Settings {
         grace: arguments.grace,
         max_running: Some(most.min(room)),
+        is_short_of_files: room < most,
         shutdown_limit: arguments.shutdown_limit,
         preparing: PREPARING.min(room),
     };
@@ -215,7 +228,7 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
         launcher,
         server,
         scrapes,
-        sources,
+        paths,
         surroundings,
     })
 }
@@ -230,8 +243,9 @@ impl Prepared {
             launcher: self.launcher,
             server: self.server,
             scrapes: self.scrapes,
-            sources: self.sources,
+            paths: self.paths,
             shutdown: arguments.shutdown.into(),
+            found_by: place::flags(&arguments.place),
             surroundings: self.surroundings,
         };
         let end = match Daemon::new(self.engine, parts) {
@@ -243,19 +257,23 @@ impl Prepared {
             }
         };
         if let Some(path) = &arguments.pid_file {
-            let _ = std::fs::remove_file(path);
+            remove_pid(path);
         }
         end
     }
 }
 
 fn refused(error: &store::StoreError) -> Failure {
-    Failure { code: STATE, lines: failure_line::store(error), shown: None }
+    let lines = failure_line::store(error).into_iter().map(|line| line.with("fatal", true));
+    Failure { code: STATE, lines: lines.collect(), shown: None }
 }
 
 fn clean<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> io::Result<Vec<PathBuf>> {
     paths.map(|path| places::clean(Path::new(path))).collect()
 }
+
+/// Room for fewer runs than this is worth a word, unless no more are wanted.
+const AMPLE: usize = 1000;
 
 /// How many runs there are descriptors for, when those are left out that the
 /// daemon needs for itself: to record what it did, and to answer.
@@ -275,6 +293,14 @@ fn write_pid(path: &Path) -> io::Result<()> {
     let mut file =
         std::fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(path)?;
     file.write_all(format!("{}\n", std::process::id()).as_bytes())
+}
+
+/// Removes the file, unless another daemon has put its own number there.
+fn remove_pid(path: &Path) {
+    let ours = std::process::id().to_string();
+    if std::fs::read_to_string(path).is_ok_and(|text| text.trim() == ours) {
+        let _ = std::fs::remove_file(path);
+    }
 }
 
 /// Allows this process as many descriptors as it may have: each job under way

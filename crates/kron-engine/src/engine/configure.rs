@@ -131,17 +131,19 @@ impl Engine {
         let is_other_job = job.is_retired || job.entry.job != entry.job;
         change.is_edit = is_other_job || !is_same_command(&job.entry, &entry);
         // What was in the way of a period may be gone.
-        change.is_open = is_other_job || !job.blocked().is_empty();
+        let is_waiting = job.busy.as_ref().is_some_and(|busy| busy.waiting().next().is_some());
+        change.is_open = is_other_job || is_waiting;
         if change.is_edit {
             // What was prepared by the old definition is judged by the new one.
             for id in job.runs().to_vec() {
                 if self.runs.get(&id).is_some_and(Run::is_unstarted) {
-                    self.abandon(id, effects);
+                    self.take_back(id, effects);
                     change.is_open = true;
                 }
             }
             if let Some(busy) = self.job_mut(key).and_then(|job| job.busy.as_mut()) {
-                busy.put_off.clear();
+                let put_off = busy.put_off.drain(..).map(|(period, _)| period);
+                busy.unsettled.extend(put_off);
             }
         }
         let mut lines = mem::take(&mut self.pending.roster);
@@ -163,6 +165,7 @@ impl Engine {
             busy.blocked.clear();
             busy.replacing.clear();
             busy.put_off.clear();
+            busy.unsettled.clear();
         }
         let identity = job.identity().clone();
         for id in job.runs().to_vec() {
@@ -274,9 +277,10 @@ impl Engine {
         let mut recorded: Vec<_> = runs.map(|run| run.period).collect();
         recorded.extend(job.last.as_ref().map(|last| last.period));
         let Some(job) = self.job_mut(key) else { return };
+        let dropped = job.busy.as_ref().map_or(0, |busy| busy.waiting().count());
         job.ledger = job.ledger.reset(job.job(), moment.now, &recorded);
         job.attentive_since = moment.now;
-        let line = report::reset(job);
+        let line = report::reset(job, dropped);
         let seen = RosterLine::Seen {
             identity: job.identity().clone(),
             not_before: moment.now,

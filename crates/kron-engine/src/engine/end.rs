@@ -2,7 +2,7 @@
 
 use super::{After, Engine, Stopping};
 use crate::event::{Effect, Exit, JobKey, Moment, RunId, Shutdown, Signal, StartFailure};
-use crate::job::Tracked;
+use crate::job::{Blocked, Tracked};
 use crate::kept::Finished;
 use crate::report;
 use crate::run::{Alarm, Ending, Phase, Run, Why};
@@ -252,18 +252,20 @@ impl Engine {
     }
 
     /// If nothing of a job is active any more, the period that waited for that longest
-    /// takes the place.
+    /// takes the place. It is judged with the time of its trigger, because ending others
+    /// does not make it late; but if the next one is waiting already, it is only in that
+    /// one's way, and has to be in time still.
     pub(super) fn replace_next(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) {
-        let busy = self.job_mut(key).and_then(|job| job.busy.as_mut());
-        let Some(busy) = busy.filter(|busy| busy.runs.is_empty()) else { return };
-        if !busy.replacing.is_empty() {
+        while let Some(busy) = self.job_mut(key).and_then(|job| job.busy.as_mut())
+            && busy.runs.is_empty()
+            && !busy.replacing.is_empty()
+        {
             let (period, judged_at) = busy.replacing.remove(0);
+            let judged_at = if busy.replacing.is_empty() { judged_at } else { moment.now };
             self.take_place(key, period, judged_at, moment, effects);
         }
     }
 
-    /// Nothing is active any more: the period that waited for it is judged with
-    /// the time of its trigger, because ending others does not make it late.
     fn take_place(
         &mut self,
         key: JobKey,
@@ -272,36 +274,43 @@ impl Engine {
         moment: Moment,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(job) = self.job(key) else { return };
+        let Some(job) = self.job_mut(key) else { return };
         if job.is_retired {
             return;
         }
-        let decision = job.entry.job.decide(period);
-        let situation =
-            Situation { ledger: &job.ledger, active: &[], obstacle: None, now: judged_at };
+        let Tracked { entry, ledger, .. } = job;
+        let decision = entry.job.decide(period);
+        let obstacle = Some("what it was to replace had not ended");
+        let situation = Situation { ledger, active: &[], obstacle, now: judged_at };
         let seed_hash = *decision.seed_hash();
         match judge(&decision, situation) {
             Verdict::Start(permit) => {
                 let closure = permit.closure();
                 self.begin(key, closure, seed_hash, moment);
             }
+            Verdict::Close(closure) => {
+                ledger.close(&entry.job, &closure, moment.now);
+                self.close(key, &closure, seed_hash, moment.now);
+            }
             // The definition changed in the meantime.
             _ => self.visit(key, moment, effects),
         }
     }
 
-    /// Places are free: jobs that wait for one are looked at again.
+    /// Places are free: those that wait for one are looked at again, first come, first
+    /// served.
     pub(super) fn let_next_in(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
         let Some(most) = self.settings.max_running else { return };
         while self.runs.len() < most
-            && let Some(key) = self.waiting.pop_front()
+            && let Some((key, period)) = self.waiting.pop_front()
         {
-            if let Some(busy) = self.job_mut(key).and_then(|job| job.busy.as_mut()) {
-                for blocked in busy.blocked.iter_mut().filter(|blocked| blocked.is_crowded_out) {
-                    blocked.retry_at.get_or_insert(moment.now);
-                }
+            let busy = self.job_mut(key).and_then(|job| job.busy.as_mut());
+            let mut blocked = busy.into_iter().flat_map(|busy| &mut busy.blocked);
+            let is_waiting = |b: &&mut Blocked| b.is_crowded_out && b.period == period;
+            if let Some(blocked) = blocked.find(is_waiting) {
+                blocked.retry_at.get_or_insert(moment.now);
+                self.visit(key, moment, effects);
             }
-            self.visit(key, moment, effects);
         }
     }
 
@@ -354,6 +363,16 @@ impl Engine {
         let Some(run) = self.drop_unstarted(id) else { return };
         if matches!(run.phase, Phase::Preparing) {
             effects.push(Effect::Abandon(id));
+        }
+    }
+
+    /// The same for one that is to be judged again.
+    pub(super) fn take_back(&mut self, id: RunId, effects: &mut Vec<Effect>) {
+        let Some(run) = self.runs.get(&id) else { return };
+        let (key, period) = (run.job, run.period);
+        self.abandon(id, effects);
+        if let Some(job) = self.job_mut(key) {
+            job.busy().unsettled.push(period);
         }
     }
 

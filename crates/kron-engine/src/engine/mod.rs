@@ -49,8 +49,8 @@ pub struct Engine {
     /// Preparations as they began, each with the uptime from which on it has
     /// taken long.
     begun: VecDeque<(Duration, RunId)>,
-    /// Jobs kept from starting by the number of runs.
-    waiting: VecDeque<JobKey>,
+    /// Periods kept from starting by the number of runs, in the order in which they came.
+    waiting: VecDeque<(JobKey, PeriodId)>,
     attention: Attention,
     last: Moment,
     /// What the daemon was asked to wake up for.
@@ -228,18 +228,19 @@ impl Engine {
         self.visit_due(moment, effects);
     }
 
-    /// Takes back every start that is not recorded yet, to be judged again.
+    /// Takes back every start that is not recorded yet, to be judged again. All of them
+    /// came due while the clock was watched: none is passed over.
     fn unsettle(&mut self, effects: &mut Vec<Effect>) -> Vec<JobKey> {
         let unstarted: Vec<RunId> =
             self.runs.iter().filter(|(_, run)| run.is_unstarted()).map(|(id, _)| *id).collect();
         let mut keys: Vec<JobKey> = self.runs.values().map(|run| run.job).collect();
         for id in unstarted {
-            self.abandon(id, effects);
+            self.take_back(id, effects);
         }
         for key in &keys {
             if let Some(busy) = self.job_mut(*key).and_then(|job| job.busy.as_mut()) {
-                busy.replacing.clear();
-                busy.put_off.clear();
+                let waiting = busy.replacing.drain(..).chain(busy.put_off.drain(..));
+                busy.unsettled.extend(waiting.map(|(period, _)| period));
             }
         }
         keys.sort_unstable();
@@ -312,7 +313,12 @@ impl Engine {
         let Tracked { entry, ledger, busy, planned, .. } = job;
         // Judged without ever having been planned: they came due unattended.
         let mut unplanned: Vec<PeriodId> = Vec::new();
-        let agenda = agenda(&entry.job, ledger, since, now);
+        let mut seen = active.clone();
+        if let Some(busy) = busy {
+            seen.extend(busy.waiting());
+            busy.unsettled.clear();
+        }
+        let agenda = agenda(&entry.job, ledger, since, &seen, now);
         let mut put_off_before = Vec::new();
         if let Some(busy) = busy {
             // What is no longer due is in nobody's way: it was passed over, its

@@ -109,6 +109,9 @@ impl Engine {
         if job.busy.as_ref().is_some_and(|busy| busy.is_replacing(period)) {
             return Some(Standing::Replacing);
         }
+        if job.busy.as_ref().is_some_and(|busy| busy.is_put_off(period)) {
+            return Some(Standing::PutOff);
+        }
         let last = job.last.as_deref().filter(|last| last.period == period).map(last_view);
         let exists = job.job().prev_period(period.nominal()) == Some(period);
         Some(if last.is_some() {
@@ -161,7 +164,11 @@ impl Engine {
     pub fn open_periods(&self, key: JobKey) -> Vec<PeriodId> {
         let Some(job) = self.job(key) else { return Vec::new() };
         let running = job.runs().iter().filter_map(|run| self.runs.get(run)).map(|run| run.period);
-        running.chain(job.blocked().iter().map(|blocked| blocked.period)).collect()
+        let waiting = job.busy.iter().flat_map(|busy| busy.waiting());
+        let mut open: Vec<PeriodId> = running.chain(waiting).collect();
+        open.sort_unstable();
+        open.dedup();
+        open
     }
 
     /// What happened since the start.

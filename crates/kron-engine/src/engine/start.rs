@@ -29,13 +29,17 @@ impl Engine {
         if let Some(most) = self.settings.max_running
             && self.runs.len() >= most
         {
-            let obstacle = format!("as many jobs were running as may at once ({most})");
+            let obstacle = if self.settings.is_short_of_files {
+                format!("as many jobs were running as there may be files open for ({most})")
+            } else {
+                format!("as many jobs were running as may at once ({most})")
+            };
             self.block(key, period, &obstacle, None, moment.now);
             let blocked = self.job_mut(key).and_then(|job| job.busy().blocked.last_mut());
             if let Some(blocked) = blocked {
                 blocked.is_crowded_out = true;
             }
-            self.waiting.push_back(key);
+            self.waiting.push_back((key, period));
             return;
         }
         let run = RunId(self.next_run);

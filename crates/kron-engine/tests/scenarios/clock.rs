@@ -166,10 +166,93 @@ fn stalled() {
         "10:00:00 prepare a 10:00
         10:10:02 WARN stalled 9m2s
         10:10:02 abandon a 10:00
+        10:10:02 prepare a 10:00
         10:10:02 prepare a 10:10
-        10:10:02 superseded a 10
+        10:10:02 superseded a 9
+        10:10:02 release a 10:00
         10:10:02 release a 10:10
+        10:10:03 exited a 10:00 0
         10:10:03 exited a 10:10 0",
+    );
+}
+
+/// SCH-05: what came due while the clock was watched, and waits for whatever it is, is
+/// not passed over when the clock is set forward or the daemon stalls.
+#[test]
+fn nothing_that_waits_is_passed_over() {
+    // For a place.
+    check(
+        "09:58:30
+        job a * * * * * @win(after,0s) @policy(deadline=1h,concurrency=allow)
+        job b 59 9 * * * @win(after,0s) @policy(deadline=1h)
+        proc b run=150s
+        set max-running=1
+        start
+        10:01:10 clock +2s
+        10:01:50 end",
+        "09:59:00 prepare a 09:59
+        09:59:00 release a 09:59
+        09:59:01 prepare b 09:59
+        09:59:01 exited a 09:59 0
+        09:59:01 release b 09:59
+        10:01:12 clock forward 2s
+        10:01:33 prepare a 10:00
+        10:01:33 exited b 09:59 0
+        10:01:33 release a 10:00
+        10:01:34 prepare a 10:01
+        10:01:34 exited a 10:00 0
+        10:01:34 release a 10:01
+        10:01:35 exited a 10:01 0",
+    );
+    // To be tried again; also if a reload comes between.
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=1h,concurrency=allow)
+        proc a fail=permanent
+        start
+        10:01:10 clock +2s
+        10:01:20 proc a
+        10:01:30 reload
+        10:01:40 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 ERROR error a 10:00 exec: no such command
+        10:01:00 prepare a 10:01
+        10:01:00 ERROR error a 10:01 exec: no such command
+        10:01:12 clock forward 2s
+        10:01:30 prepare a 10:00
+        10:01:30 prepare a 10:01
+        10:01:30 reloaded +0 ~0 -0
+        10:01:30 release a 10:00
+        10:01:30 release a 10:01
+        10:01:31 exited a 10:00 0
+        10:01:31 exited a 10:01 0",
+    );
+    // For what it replaces to end.
+    check(
+        "09:59:30
+        job a 0-2 10 * * * @win(after,0s) @policy(deadline=1h,concurrency=replace)
+        proc a run=forever ignores=term
+        set grace=90s
+        start
+        10:02:10 clock +2s
+        10:02:15 proc a
+        10:02:40 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:01:00 replacing a 10:00
+        10:01:00 term a 10:00
+        10:02:12 clock forward 2s
+        10:02:32 WARN killing a 10:00
+        10:02:32 kill a 10:00
+        10:02:32 prepare a 10:01
+        10:02:32 exited a 10:00 137 replaced
+        10:02:32 release a 10:01
+        10:02:32 replacing a 10:01
+        10:02:32 term a 10:01
+        10:02:32 prepare a 10:02
+        10:02:32 exited a 10:01 143 replaced
+        10:02:32 release a 10:02
+        10:02:33 exited a 10:02 0",
     );
 }
 
@@ -186,9 +269,9 @@ fn stalled_in_the_middle_of_a_start() {
         "10:00:00 prepare a 10:00
         11:00:02 WARN stalled 59m2s
         11:00:02 abandon a 10:00
-        11:00:02 superseded a 1
+        11:00:02 outcome a 10:00 missed
         11:00:02 outcome a 10:01 missed
-        11:00:30 state a: last 10:01 missed, active 0, history missed ?",
+        11:00:30 state a: last 10:01 missed, active 0, history missed ?; missed ?",
     );
 }
 

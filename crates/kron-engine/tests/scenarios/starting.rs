@@ -180,10 +180,10 @@ fn nothing_is_skipped_for_what_does_not_begin() {
     );
 }
 
-/// A blocked period that a stall passes over is closed like any other, and leaves
-/// nothing behind.
+/// A stall does not pass over a blocked period, which has its outcome like any other and
+/// leaves nothing behind.
 #[test]
-fn blocked_and_superseded() {
+fn blocked_and_stalled() {
     check(
         "09:59:30
         job a * * * * * @win(after,0s) @policy(deadline=5m,concurrency=allow)
@@ -198,10 +198,11 @@ fn blocked_and_superseded() {
         10:03:10 WARN stalled 2m10s
         10:03:10 prepare a 10:03
         10:03:10 ERROR error a 10:03 exec: no such command
-        10:03:10 superseded a 3
+        10:03:10 superseded a 2
         10:05:10 WARN stalled 1m10s
         10:05:10 prepare a 10:05
-        10:05:10 superseded a 2
+        10:05:10 superseded a 1
+        10:05:10 outcome a 10:00 missed: no such command
         10:05:10 release a 10:05
         10:05:11 exited a 10:05 0",
     );
@@ -378,7 +379,8 @@ fn death_at_the_gate() {
     }
 }
 
-/// What found no room is not active: it is in nobody's way.
+/// What found no room is not active: it is in nobody's way, and waits for a place of its
+/// own.
 #[test]
 fn no_room_is_not_active() {
     check(
@@ -395,8 +397,10 @@ fn no_room_is_not_active() {
         10:01:30 prepare a 10:00
         10:01:30 exited b 09:59 0
         10:01:30 release a 10:00
-        10:01:30 outcome a 10:01 skipped
+        10:01:31 prepare a 10:01
         10:01:31 exited a 10:00 0
+        10:01:31 release a 10:01
+        10:01:32 exited a 10:01 0
         10:01:40 stopping wait 0
         10:01:40 stop",
     );

@@ -22,6 +22,13 @@ pub fn history(arguments: &AskJob) -> Result<u8, Failure> {
         return Ok(0);
     }
     let rows = answer["history"].as_array().map_or(&[][..], Vec::as_slice);
+    let last = &answer["last"];
+    if rows.is_empty() && !last.is_null() {
+        // The history may be as short as nothing; how the last period ended is known.
+        terminal::print("no history is kept; the last period:\n\n");
+    }
+    let latest = std::slice::from_ref(last);
+    let rows = if rows.is_empty() && !last.is_null() { latest } else { rows };
     if rows.is_empty() {
         terminal::print(&format!("no period of `{}` has ended yet\n", text(&answer, "job")));
         return Ok(0);

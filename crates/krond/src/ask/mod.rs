@@ -65,6 +65,8 @@ fn explain(error: &NoAnswer, socket: &std::path::Path) -> Failure {
             .hint("its log says why; what it was asked may have been done or not"),
         NoAnswer::Closed => Failure::new(USER, "krond does not answer")
             .hint("only root and the daemon's own user are heard"),
+        NoAnswer::Silent => Failure::new(FATAL, "krond listens, and does not answer")
+            .hint("is its process stopped, or the machine overloaded?"),
         NoAnswer::BrokenOff(error) => {
             let why = plain(error);
             Failure::new(FATAL, format!("the conversation with krond broke off: {why}"))

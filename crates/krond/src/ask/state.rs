@@ -96,14 +96,21 @@ fn reset(arguments: &AskJob) -> Result<u8, Failure> {
 fn reset_files(arguments: &AskJob) -> Result<(), Failure> {
     let (directory, identity) = offline(arguments)?;
     let refused = |error: StoreError| Failure::new(STATE, error.to_string());
+    if !directory.is_dir() {
+        let message = format!("there is no state directory {}", directory.display());
+        return Err(Failure::new(USER, message).hint("`--state-dir` names another"));
+    }
     let now = Clock::default().moment().now;
-    let (store, warnings) = Store::open(&directory, store::Options::at(now)).map_err(refused)?;
+    // Whoever resets a job does not choose how much of its history is kept.
+    let options = store::Options { history: usize::MAX, ..store::Options::at(now) };
+    let (store, warnings) = Store::open(&directory, options).map_err(refused)?;
     let loaded = store.load(std::slice::from_ref(&identity), now).map_err(refused)?;
     for warning in warnings.iter().chain(&loaded.warnings) {
         note(warning);
     }
     let found = loaded.found.into_iter().next().unwrap_or_default();
     // The roster has a mark, too, even if the file does not say whose schedule it is.
+    let is_gone = found.roster.as_ref().is_some_and(|rostered| rostered.gone);
     let seen = found.roster.and_then(|rostered| rostered.seen);
     if found.kept.is_none() && seen.is_none() {
         return Err(Failure::new(USER, format!("there is no state of `{identity}`")));
@@ -118,10 +125,12 @@ fn reset_files(arguments: &AskJob) -> Result<(), Failure> {
         not_before: now,
         definition,
     });
+    // Who is seen is configured; one that is not is still gone when it returns.
+    let gone = is_gone.then(|| RosterLine::Gone(identity.clone()));
     let snapshot = found.kept.map(|kept| {
         let ledger = kept.ledger.without_future(now, |period| period.nominal().instant() <= year);
         Snapshot { identity, kept: Kept { ledger, ..kept }, finished: Vec::new() }
     });
-    let batch = Batch { jobs: snapshot.into_iter().collect(), roster: seen.into_iter().collect() };
+    let batch = Batch { jobs: snapshot.into_iter().collect(), roster: seen.into_iter().chain(gone).collect() };
     store.commit(&batch).map(drop).map_err(|error| Failure::new(FATAL, error.to_string()))
 }

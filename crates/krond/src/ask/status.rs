@@ -73,9 +73,6 @@ pub fn reload(arguments: &Ask) -> Result<u8, Failure> {
         terminal::print_json(&answer);
         return Ok(0);
     }
-    if let Some(wrong) = answer["skipped"].as_str() {
-        terminal::print_error(&format!("{wrong}warning: what is wrong was left out\n"));
-    }
     let jobs = answer["jobs"].as_u64().unwrap_or(0);
     terminal::print(&format!("reloaded: {jobs} job{}\n", if jobs == 1 { "" } else { "s" }));
     if jobs == 0 {
@@ -118,7 +115,7 @@ pub fn stop(arguments: &Stop) -> Result<u8, Failure> {
     if is_text {
         let left = answer.as_ref().ok().and_then(|answer| answer["left"].as_u64());
         if let Some(left) = left.filter(|left| *left > 0 && !leaves) {
-            terminal::print_error(&format!("the limit is over: {} left alone\n", jobs(left)));
+            terminal::print_error(&format!("left alone: {}\n", jobs(left)));
         }
         terminal::print("krond has ended\n");
     } else {

@@ -42,6 +42,11 @@ pub fn why(arguments: &Why) -> Result<u8, Failure> {
         out += "\n";
         out += &context.period()?;
     }
+    let earlier = answer["earlierOpen"].as_u64().unwrap_or(0);
+    if earlier > 0 {
+        let periods = if earlier == 1 { "period is" } else { "periods are" };
+        out += &format!("\n{earlier} earlier {periods} open, too: `--at` explains each\n");
+    }
     terminal::print(&out);
     Ok(0)
 }
@@ -85,11 +90,15 @@ impl Context<'_> {
                 period::blocked(&blocked.obstacle, blocked.retry_at.as_deref(), &blocked.missed_at)
             }
             Standing::Replacing => period::REPLACING.into(),
+            Standing::PutOff => period::PUT_OFF.into(),
             Standing::Waiting => return period::to_come(record, self.deadline, self.now),
             Standing::Suspended => period::SUSPENDED.into(),
             Standing::Closed { last: Some(last) } => match &last.reason {
                 Some(reason) => format!("{}: {reason}", last.outcome),
-                None => format!("{}, exit code unknown", last.outcome),
+                None => match last.exit_code {
+                    Some(code) => format!("{}, exit code {code}", last.outcome),
+                    None => format!("{}, exit code unknown", last.outcome),
+                },
             },
             Standing::Closed { last: None } => period::closed("krond"),
             Standing::BeforeFirst { not_before } => period::before_first(not_before, "krond"),

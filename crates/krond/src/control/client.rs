@@ -6,10 +6,11 @@ use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{PidfdFlags, pidfd_open};
 use serde_json::Value;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub enum NoAnswer {
     Died,
     /// The daemon closed the conversation.
     Closed,
+    /// The daemon listens, and says nothing.
+    Silent,
     /// The conversation broke off.
     BrokenOff(io::Error),
 }
@@ -33,6 +36,9 @@ pub struct Conversation {
     /// The daemon's process, if it can be seen from here.
     daemon: Option<OwnedFd>,
 }
+
+/// How long a daemon may take for an answer that it need not wait for itself.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long the process of a daemon may outlive its last conversation.
 const PARTING: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
@@ -49,7 +55,13 @@ impl Conversation {
         let mut line = serde_json::to_vec(request)
             .map_err(|error| NoAnswer::BrokenOff(io::Error::other(error)))?;
         line.push(b'\n');
-        stream.write_all(&line).map_err(NoAnswer::BrokenOff)?;
+        if request.is_answered_at_once() {
+            stream.set_read_timeout(Some(PATIENCE)).map_err(NoAnswer::BrokenOff)?;
+        }
+        stream.write_all(&line).map_err(|error| match error.kind() {
+            ErrorKind::BrokenPipe => NoAnswer::Closed,
+            _ => NoAnswer::BrokenOff(error),
+        })?;
         Ok(Self { reader: BufReader::new(stream), daemon })
     }
 
@@ -64,6 +76,9 @@ impl Conversation {
             let end = match self.reader.read_line(&mut line) {
                 Ok(0) => Some(NoAnswer::Closed),
                 Ok(_) => None,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Err(NoAnswer::Silent);
+                }
                 Err(error) => Some(NoAnswer::BrokenOff(error)),
             };
             if let Some(end) = end {

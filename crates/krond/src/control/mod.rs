@@ -58,6 +58,20 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// Whether the answer waits for nothing but the daemon's turn.
+    pub(crate) const fn is_answered_at_once(&self) -> bool {
+        match self {
+            Self::Status
+            | Self::Jobs
+            | Self::History { .. }
+            | Self::Why { .. }
+            | Self::StateShow { .. } => true,
+            Self::Reload | Self::Stop { .. } | Self::StateReset { .. } => false,
+        }
+    }
+}
+
 /// A line of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

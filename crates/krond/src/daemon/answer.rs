@@ -23,6 +23,9 @@ pub(super) struct Conversations {
     jobs: BTreeMap<u32, usize>,
 }
 
+/// How many open periods are explained unasked, the latest: one screen's worth.
+const OPEN: usize = 3;
+
 type Answer = Result<Value, Refusal>;
 
 impl Daemon {
@@ -179,17 +182,20 @@ impl Daemon {
     fn history(&self, key: JobKey, history: &[Finished]) -> Answer {
         let entry = self.engine.entry(key).ok_or_else(gone)?;
         let rows: Vec<Value> = history.iter().map(finished_json).collect();
+        let last = self.engine.view(key, self.clock.moment().now).and_then(|view| view.last);
         Ok(json!({
             "job": entry.name(),
             "identity": entry.job.identity().to_string(),
             "timezone": entry.job.zone().name(),
             "history": rows,
+            "last": last,
         }))
     }
 
     fn why(&self, key: JobKey, at: Option<&str>, history: &[Finished], moment: Moment) -> Answer {
         let entry = self.engine.entry(key).ok_or_else(gone)?;
         let job = &entry.job;
+        let mut earlier = 0;
         let periods: Vec<PeriodId> = match at {
             Some(text) => {
                 let at =
@@ -208,8 +214,10 @@ impl Daemon {
             }
             None => {
                 let (last, next) = self.engine.around_now(key);
-                let open = self.engine.open_periods(key);
-                let periods: BTreeSet<_> = last.into_iter().chain(open).chain(next).collect();
+                let mut open = self.engine.open_periods(key);
+                earlier = open.len().saturating_sub(OPEN);
+                let periods: BTreeSet<_> =
+                    last.into_iter().chain(open.drain(earlier..)).chain(next).collect();
                 periods.into_iter().collect()
             }
         };
@@ -233,6 +241,7 @@ impl Daemon {
                 "suspend": job.policy().suspend,
             },
             "periods": periods.into_iter().map(explain).collect::<Vec<_>>(),
+            "earlierOpen": earlier,
         }))
     }
 
@@ -268,7 +277,7 @@ impl Daemon {
         }
         for id in std::mem::take(&mut self.conversations.reload) {
             let answer = match &result {
-                Ok(()) => Ok(json!({ "jobs": self.engine.keys().len(), "skipped": self.skipped })),
+                Ok(()) => Ok(json!({ "jobs": self.engine.keys().len() })),
                 Err(text) => {
                     Err(Refusal::new(INVALID, *text)
                         .hint("the configuration before stays in force"))

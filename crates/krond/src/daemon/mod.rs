@@ -13,7 +13,7 @@ mod scrape;
 mod search;
 mod shelf;
 
-pub use reading::{Enrolled, Sources, enrol};
+pub use reading::{Enrolled, enrol, entries};
 
 use crate::clock::{Alarms, Clock};
 use crate::control::server::Server;
@@ -63,9 +63,11 @@ pub struct Parts {
     /// Who measures us.
     pub scrapes: Option<std::net::TcpListener>,
     /// Where configuration comes from.
-    pub sources: Sources,
+    pub paths: Vec<PathBuf>,
     /// What becomes of running jobs at the end.
     pub shutdown: Shutdown,
+    /// The flags by which a client finds us, if it needs any.
+    pub found_by: String,
     /// What jobs get of us.
     pub surroundings: Surroundings,
 }
@@ -109,6 +111,7 @@ pub struct Daemon {
     scrapes: Option<Scrapes>,
     reader: Reader,
     shutdown: Shutdown,
+    found_by: String,
     surroundings: Surroundings,
     commits: Commits,
     started_at: UtcInstant,
@@ -120,8 +123,6 @@ pub struct Daemon {
     is_ready: bool,
     /// Whether a configuration was read since memory was given back.
     is_wasteful: bool,
-    /// What is wrong in the configuration, if it is used all the same.
-    skipped: Option<String>,
     end: Option<End>,
 }
 
@@ -134,7 +135,7 @@ impl Daemon {
         let alarms = Alarms::new()?;
         let poll = Poll::new()?;
         let committer = Committer::new(Arc::clone(&parts.store))?;
-        let reader = Reader::new(parts.sources, Arc::clone(&parts.store))?;
+        let reader = Reader::new(parts.paths, Arc::clone(&parts.store))?;
         let searcher = Searcher::new()?;
         let shelf = Shelf::new(Arc::clone(&parts.store))?;
         poll.add(alarms.wall(), Source::Alarm, Interest::Read)?;
@@ -169,6 +170,7 @@ impl Daemon {
             scrapes,
             reader,
             shutdown: parts.shutdown,
+            found_by: parts.found_by,
             surroundings: parts.surroundings,
             commits: Commits::default(),
             started_at,
@@ -176,7 +178,6 @@ impl Daemon {
             events: VecDeque::new(),
             is_ready: false,
             is_wasteful: false,
-            skipped: None,
             end: None,
         })
     }
@@ -403,7 +404,8 @@ impl Daemon {
                 }
             })
             .collect();
-        let text = greeting::greeting(&jobs, self.clock.moment().now.floor(), terminal::width());
+        let now = self.clock.moment().now.floor();
+        let text = greeting::greeting(&jobs, now, terminal::width(), &self.found_by);
         self.log.flush();
         terminal::print_error(&text);
     }
@@ -436,16 +438,14 @@ impl Daemon {
             self.say(line);
         }
         match reading {
-            Reading::Configuration { jobs, wrong } => {
-                self.skipped = wrong;
-                self.events.push_back(Event::Reload(jobs));
-            }
+            Reading::Configuration(jobs) => self.events.push_back(Event::Reload(jobs)),
             Reading::Rejected(rejection) => {
-                for line in &rejection.lines {
-                    self.say(line);
+                let is_fatal = self.store.has_failed();
+                for line in rejection.lines {
+                    self.say(&if is_fatal { line.with("fatal", true) } else { line });
                 }
                 self.answer_reload(Err(&rejection.text));
-                if self.store.has_failed() {
+                if is_fatal {
                     self.end = Some(End::Fatal);
                     return;
                 }

@@ -22,25 +22,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
-/// Where configuration comes from.
-#[derive(Clone, Debug)]
-pub struct Sources {
-    /// Files and directories; if none, the default directory.
-    pub paths: Vec<PathBuf>,
-    /// Whether valid entries are used beside others that are not.
-    pub keep_going: bool,
-}
-
 /// What a reading came to.
 #[derive(Debug)]
 pub enum Reading {
-    /// A configuration.
-    Configuration {
-        /// Its jobs.
-        jobs: Vec<Enrolment>,
-        /// What is wrong besides, for a person, if it is to keep going.
-        wrong: Option<String>,
-    },
+    /// A configuration: its jobs.
+    Configuration(Vec<Enrolment>),
     /// None.
     Rejected(Rejection),
 }
@@ -54,29 +40,18 @@ pub struct Rejection {
     pub text: String,
 }
 
-impl Sources {
-    /// Reads all entries.
-    ///
-    /// Reading leaves holes in memory between what is kept. It is done in a thread,
-    /// which has memory of its own, and what is kept is copied out of it.
-    ///
-    /// # Errors
-    /// With everything wrong; never if it is to keep going.
-    pub fn entries(&self) -> Result<(Vec<Entry>, Report), Report> {
-        let read = || load::load(&self.paths, &mut Zones::bundled());
-        let mut loaded =
-            thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, read) {
-                Ok(thread) => {
-                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                }
-                Err(_) => read(),
-            });
-        loaded.entries = loaded.entries.iter().map(copied).collect();
-        if self.keep_going || loaded.report.is_empty() {
-            return Ok((loaded.entries, loaded.report));
-        }
-        Err(loaded.report)
-    }
+/// Reads all entries of files and directories, of the default directory if there are
+/// none; and says what is wrong.
+///
+/// Reading leaves holes in memory between what is kept. It is done in a thread,
+/// which has memory of its own, and what is kept is copied out of it.
+pub fn entries(paths: &[PathBuf]) -> (Vec<Entry>, Report) {
+    let read = || load::load(paths, &mut Zones::bundled());
+    let loaded = thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, read) {
+        Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        Err(_) => read(),
+    });
+    (loaded.entries.iter().map(copied).collect(), loaded.report)
 }
 
 /// An entry that shares no memory with another, and does not know where it
@@ -148,7 +123,7 @@ pub fn enrol(
 /// Reads on request.
 #[derive(Debug)]
 pub(super) struct Reader {
-    sources: Sources,
+    paths: Vec<PathBuf>,
     store: Arc<Store>,
     mailbox: Arc<Mailbox<(Reading, Vec<Line>)>>,
     is_busy: bool,
@@ -156,9 +131,9 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub fn new(sources: Sources, store: Arc<Store>) -> io::Result<Self> {
+    pub fn new(paths: Vec<PathBuf>, store: Arc<Store>) -> io::Result<Self> {
         let mailbox = Arc::new(Mailbox::new()?);
-        Ok(Self { sources, store, mailbox, is_busy: false, is_wanted: false })
+        Ok(Self { paths, store, mailbox, is_busy: false, is_wanted: false })
     }
 
     pub fn mailbox(&self) -> &Mailbox<(Reading, Vec<Line>)> {
@@ -166,7 +141,7 @@ impl Reader {
     }
 
     pub fn paths(&self) -> &[PathBuf] {
-        &self.sources.paths
+        &self.paths
     }
 
     /// Begins to read, or remembers to, if it is reading.
@@ -179,9 +154,9 @@ impl Reader {
         self.is_wanted = false;
         engine.set_reading(true);
         let known: BTreeSet<Identity> = engine.identities().cloned().collect();
-        let (sources, store) = (self.sources.clone(), Arc::clone(&self.store));
+        let (paths, store) = (self.paths.clone(), Arc::clone(&self.store));
         let mailbox = Arc::clone(&self.mailbox);
-        let work = move || mailbox.post(read(&sources, &store, &known, now));
+        let work = move || mailbox.post(read(&paths, &store, &known, now));
         if let Err(error) = thread::Builder::new().name("read".into()).spawn(work) {
             let line = failure_line::system("read the configuration", &error);
             let text = error.to_string();
@@ -207,34 +182,32 @@ impl Reader {
     }
 }
 
+/// All or nothing, however the daemon was started: what is running has been valid.
 fn read(
-    sources: &Sources,
+    paths: &[PathBuf],
     store: &Store,
     known: &BTreeSet<Identity>,
     now: UtcInstant,
 ) -> (Reading, Vec<Line>) {
-    let (entries, report) = match sources.entries() {
-        Ok(read) => read,
-        Err(report) => {
-            let count = report.count();
-            let mut lines = vec![rejected(
-                "ConfigurationError",
-                &format!(
-                    "{count} thing{} wrong; the configuration before stays in force",
-                    if count == 1 { " is" } else { "s are" }
-                ),
-            )];
-            lines.extend(failure_line::configuration(&report));
-            let text = kron_term::terminal::without_styles(&report.render());
-            return (Reading::Rejected(Rejection { lines, text }), Vec::new());
-        }
-    };
-    let mut lines = failure_line::configuration(&report);
-    let wrong = (!report.is_empty()).then(|| kron_term::terminal::without_styles(&report.render()));
+    let (entries, report) = entries(paths);
+    if !report.is_empty() {
+        let count = report.count();
+        let mut lines = vec![rejected(
+            "ConfigurationError",
+            &format!(
+                "{count} thing{} wrong; the configuration before stays in force",
+                if count == 1 { " is" } else { "s are" }
+            ),
+        )];
+        lines.extend(failure_line::configuration(&report));
+        let text = kron_term::terminal::without_styles(&report.render());
+        return (Reading::Rejected(Rejection { lines, text }), Vec::new());
+    }
+    let no_jobs = entries.is_empty().then(failure_line::no_jobs);
     match enrol(entries, store, known, now) {
-        Ok(Enrolled { jobs, lines: more, .. }) => {
-            lines.extend(more);
-            (Reading::Configuration { jobs, wrong }, lines)
+        Ok(Enrolled { jobs, mut lines, .. }) => {
+            lines.extend(no_jobs);
+            (Reading::Configuration(jobs), lines)
         }
         Err(error) => {
             let text = error.to_string();

@@ -1,0 +1,64 @@
+//! The first process of a container inherits every process whose parent has ended, and
+//! has to collect it when it ends, too. The daemon knows its own children only; so where it
+//! is that process, it is run by another that does nothing else.
+
+use crate::signals;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, getpid};
+use std::io;
+use std::process::Command;
+
+/// Runs this program again, as a child, if this is the first process; its exit code.
+///
+/// # Errors
+/// When there is no child.
+pub fn stand_in() -> io::Result<Option<u8>> {
+    if getpid() != Pid::from_raw(1) {
+        return Ok(None);
+    }
+    // Blocked in the child as well, which takes those it wants out of a descriptor, too.
+    let mut heard = signals::wanted();
+    heard.add(Signal::SIGCHLD);
+    heard.thread_block()?;
+    let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_CLOEXEC)?;
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    let mut command = Command::new("/proc/self/exe");
+    std::os::unix::process::CommandExt::arg0(&mut command, name);
+    let child = command.args(arguments).spawn()?.id();
+    let child = Pid::from_raw(i32::try_from(child).map_err(io::Error::other)?);
+    loop {
+        if let Some(code) = collect(child) {
+            return Ok(Some(code));
+        }
+        let Some(signal) = signals.read_signal()? else { continue };
+        // The terminal tells the child itself.
+        const SI_KERNEL: i32 = 0x80;
+        let is_told = signal.ssi_code == SI_KERNEL;
+        let number = i32::try_from(signal.ssi_signo).map_err(io::Error::other)?;
+        match Signal::try_from(number) {
+            Ok(Signal::SIGCHLD) | Err(_) => {}
+            Ok(signal) if is_told && signal == Signal::SIGINT => {}
+            Ok(signal) => kill(child, signal)?,
+        }
+    }
+}
+
+/// Collects whoever has ended; the exit code of the child, if it is among them.
+fn collect(child: Pid) -> Option<u8> {
+    let mut code = None;
+    loop {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::Exited(pid, status)) if pid == child => {
+                code = u8::try_from(status).ok();
+            }
+            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == child => {
+                code = u8::try_from(128 + signal as i32).ok();
+            }
+            Ok(WaitStatus::StillAlive) | Err(_) => return code,
+            Ok(_) => {}
+        }
+    }
+}
