@@ -133,6 +133,7 @@ pub fn agenda<'j>(
     if job.policy().suspend && !is_mutant {
         return Agenda { due: Vec::new(), superseded: Superseded::default(), next: None };
     }
+    let seen = if mutant::is(Mutant::WaitingForgotten) { &[] } else { seen };
     let mut survey = Survey::of_seen(job, ledger, seen, now);
     survey.look_back(job, ledger, attentive_since, now);
     let (due, mut superseded) = survey.finish(job, now);
@@ -196,7 +197,8 @@ impl<'j> Survey<'j> {
     /// With what has been seen, as far as it is due and open and a period still.
     fn of_seen(job: &'j Job, ledger: &Ledger, seen: &[PeriodId], now: UtcInstant) -> Self {
         let exists = |period: &&PeriodId| job.prev_period(period.nominal()) == Some(**period);
-        let is_open = |decision: &Decision<'_>| decision.due() <= now && !ledger.is_closed(decision);
+        let is_open =
+            |decision: &Decision<'_>| decision.due() <= now && !ledger.is_closed(decision);
         let decisions = seen.iter().filter(exists).map(|period| job.decide(*period));
         let mut attended: Vec<_> = decisions.filter(is_open).collect();
         attended.sort_by_key(Decision::period);

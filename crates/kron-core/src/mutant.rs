@@ -59,6 +59,7 @@ mutants! {
     SuspendMisses = "suspend-misses", "Periods of suspended jobs are missed.";
     ReplaceLate = "replace-late", "Under replace, a start that failed is tried again after the deadline.";
     TimeoutUnadopted = "timeout-unadopted", "Nothing happens at the timeout of an execution of an earlier daemon.";
+    WaitingForgotten = "waiting-forgotten", "A lapse passes over what came due before it and waits.";
     SkipEarly = "skip-early", "Under forbid, a period is skipped for one that is only being prepared.";
 }
 

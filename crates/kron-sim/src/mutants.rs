@@ -47,6 +47,7 @@ pub const TABLE: &[Row] = &[
     row(Mutant::ReplaceLate, 50, &[Law::NotLate]),
     row(Mutant::TimeoutUnadopted, 50, &[Law::Timeout]),
     row(Mutant::SkipEarly, 100, &[Law::Forbid]),
+    row(Mutant::WaitingForgotten, 200, &[Law::CatchUp, Law::EveryPeriod]),
 ];
 
 /// Makes the mistake in one world after the other until a law is broken. Returns

@@ -369,7 +369,8 @@ impl Account {
         // What was found before is in the batch after the one that was on its way then.
         self.is_certain = is_certain && (self.is_certain || self.passed.is_empty());
         self.attentive = None;
-        self.looks.clear();
+        // What was due at the last look was seen then, and waits since.
+        let seen = self.looks.drain(..).map(|look| look.at.wall).max();
         let Some(def) = self.def() else { return };
         if def.job.policy().suspend {
             return;
@@ -413,7 +414,10 @@ impl Account {
                 self.open.insert(period);
                 continue;
             }
-            if self.is_owed(&decision) {
+            let is_owed = self.is_owed(&decision);
+            if is_owed && seen.is_some_and(|seen| due(&decision) <= seen) {
+                self.open.insert(period);
+            } else if is_owed {
                 self.behind.push((due(&decision), period, decision.chosen().is_some()));
             } else if due(&decision) >= floor
                 && !self.closed.contains_key(&period)

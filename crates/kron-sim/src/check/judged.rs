@@ -137,9 +137,10 @@ impl Checker {
             known.chain(self.runs.values().map(|run| &run.identity)).cloned().collect();
         let unready = self.runs.values().filter(|run| !run.is_at_gate);
         let unready: BTreeSet<Rc<str>> = unready.map(|run| Rc::clone(&run.identity)).collect();
-        let is_crowded = self.is_crowded();
         let is_queued =
             self.settings.preparing == 1 && self.runs.values().any(|run| !run.is_at_gate);
+        // Those that wait to be prepared take places, and nobody outside can count them.
+        let is_crowded = self.is_crowded() || (is_queued && self.settings.max_running.is_some());
         for job in self.jobs.values_mut() {
             let is_looked_at = core::mem::take(&mut job.is_looked_at);
             let Some(def) = job.def().filter(|_| is_looked_at && job.attentive.is_some()) else {

@@ -502,13 +502,13 @@ impl Checker {
                 if is_back {
                     job.set_back();
                 }
-                // What had waited is judged anew.
-                job.looks.clear();
                 job.is_looked_at = job.attentive.is_some();
                 // Back to a time after everything that was seen, nothing was missed.
                 if (is_before || is_forward) && job.attentive.is_some() {
                     job.attend(at.wall, event, is_certain);
                 }
+                // What had waited is judged anew.
+                job.looks.clear();
             }
         }
         self.latest = self.latest.max(at.wall);

@@ -131,6 +131,9 @@ fn reset_files(arguments: &AskJob) -> Result<(), Failure> {
         let ledger = kept.ledger.without_future(now, |period| period.nominal().instant() <= year);
         Snapshot { identity, kept: Kept { ledger, ..kept }, finished: Vec::new() }
     });
-    let batch = Batch { jobs: snapshot.into_iter().collect(), roster: seen.into_iter().chain(gone).collect() };
+    let batch = Batch {
+        jobs: snapshot.into_iter().collect(),
+        roster: seen.into_iter().chain(gone).collect(),
+    };
     store.commit(&batch).map(drop).map_err(|error| Failure::new(FATAL, error.to_string()))
 }

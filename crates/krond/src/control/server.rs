@@ -4,9 +4,9 @@
 use super::inbox::{Inbox, Said};
 use super::{Reply, Request};
 use crate::poll::{Interest, Poll, Source};
-use rustix::fs::{Mode, OFlags, openat};
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::PeerCredentials;
+use rustix::fs::{Mode, OFlags, openat};
 use rustix::process::geteuid;
 use std::collections::BTreeMap;
 use std::fs;

@@ -276,13 +276,12 @@ impl Daemon {
             return;
         }
         for id in std::mem::take(&mut self.conversations.reload) {
-            let answer = match &result {
-                Ok(()) => Ok(json!({ "jobs": self.engine.keys().len() })),
-                Err(text) => {
-                    Err(Refusal::new(INVALID, *text)
-                        .hint("the configuration before stays in force"))
-                }
-            };
+            let answer =
+                match &result {
+                    Ok(()) => Ok(json!({ "jobs": self.engine.keys().len() })),
+                    Err(text) => Err(Refusal::new(INVALID, *text)
+                        .hint("the configuration before stays in force")),
+                };
             self.answer(id, answer);
         }
     }
