@@ -60,6 +60,28 @@ pub fn choice(record: &Record, zone: &Zone, now: UtcSecond) -> Rows {
     rows
 }
 
+/// The same of a period that was decided by another definition than the present one: no
+/// more is known than what was recorded.
+#[must_use]
+pub fn choice_of_earlier(
+    period: &str,
+    chosen: Option<&str>,
+    seed_hash: &str,
+    zone: &Zone,
+    now: UtcSecond,
+) -> Rows {
+    let time = |text: &str| match text.parse::<UtcSecond>() {
+        Ok(at) => moment::in_full(zone, at, now),
+        Err(_) => text.into(),
+    };
+    let chosen = chosen.map_or_else(|| "none".into(), time);
+    vec![
+        ("period", time(period)),
+        ("seed hash", seed_hash.into()),
+        ("chosen", format!("{chosen}  (by an earlier definition)")),
+    ]
+}
+
 /// A period that is yet to come.
 #[must_use]
 pub fn to_come(record: &Record, deadline: &str, now: UtcSecond) -> Rows {

@@ -70,9 +70,35 @@ impl Context<'_> {
     fn period(&self) -> Result<String, Failure> {
         let record: Record = read(&self.answer["decision"])?;
         let standing: Standing = read(&self.answer["standing"])?;
-        let mut rows = period::choice(&record, self.zone, self.now);
+        let mut rows = match self.earlier(&record, &standing) {
+            Some((chosen, seed_hash)) => period::choice_of_earlier(
+                &record.period_id,
+                chosen.as_deref(),
+                &seed_hash,
+                self.zone,
+                self.now,
+            ),
+            None => period::choice(&record, self.zone, self.now),
+        };
         rows.extend(self.fate(&record, &standing));
         Ok(period::render(&rows))
+    }
+
+    /// Chosen time and seed hash of a period that has ended, if the present definition
+    /// would have had others.
+    fn earlier(&self, record: &Record, standing: &Standing) -> Option<(Option<String>, String)> {
+        let finished = &self.answer["finished"];
+        let (chosen, seed_hash) = match standing {
+            Standing::Closed { last: Some(last) } if finished.is_null() => {
+                (last.chosen_time.clone(), last.seed_hash.clone()?)
+            }
+            _ => {
+                let seed_hash = finished["seedHash"].as_str()?.to_string();
+                (finished["chosenTime"].as_str().map(String::from), seed_hash)
+            }
+        };
+        let is_same = chosen == record.chosen_time && seed_hash == record.seed_hash;
+        (!is_same).then_some((chosen, seed_hash))
     }
 
     /// What became of it, or will.

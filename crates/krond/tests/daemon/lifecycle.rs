@@ -1,10 +1,11 @@
 //! Start, stop, reload, one daemon at a time.
 
 use crate::support::{
-    Place, Start, a_moment, alive, family, is_root, minute, names, need, need_root, set_mode,
-    wait_for, wait_gone,
+    Place, Start, a_moment, alive, children, family, is_root, minute, names, need, need_root,
+    set_mode, wait_for, wait_gone,
 };
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 
@@ -90,6 +91,93 @@ fn err_31_lif_04_keep_going_runs_the_valid_entries() {
     daemon.ran("good", &minute(0));
     assert_eq!(place.ask_jobs().len(), 1);
     daemon.stop();
+}
+
+/// LIF-16: however it was started, a reload is all or nothing.
+#[test]
+fn lif_16_keep_going_is_for_the_start_only() {
+    let good = "0 12 * * * @policy(deadline=1h) name=good NOTE\n";
+    let place = Place::with(good);
+    let more = place.write("more.kron", "0 12 * * * name=more command=/bin/true\n");
+    let more = more.to_str().unwrap().to_string();
+    let daemon = place.start(-30.0, &["--keep-going", "--config", &more]);
+    place.write("more.kron", "0 25 * * * name=more command=/bin/true\n");
+    place.jobs("0 12 * * * name=other command=/bin/true\n");
+    place.ask(&["reload"]).exits(2).says("nothing was changed");
+    assert_eq!(place.ask_jobs().into_keys().collect::<Vec<_>>(), ["good", "more"]);
+    place.write("more.kron", "");
+    place.ask(&["reload"]).exits(0).prints("reloaded: 1 job");
+    assert_eq!(place.ask_jobs().into_keys().collect::<Vec<_>>(), ["other"]);
+    daemon.stop();
+}
+
+/// A configuration may be empty, and somebody should know.
+#[test]
+fn a_start_without_jobs_says_so() {
+    let place = Place::with("# nothing yet\n");
+    let daemon = place.start(-30.0, &[]);
+    let warning = daemon.wait("configuration");
+    assert_eq!(&warning["level"], "warn", "{}", warning.line);
+    daemon.stop();
+}
+
+/// A directory may be reached by a link; a file that is one is still refused.
+#[test]
+fn a_link_to_a_directory_of_configuration() {
+    let place = Place::new();
+    fs::create_dir(place.at("real")).unwrap();
+    place.write("real/a.kron", "0 12 * * * name=a command=/bin/true\n");
+    symlink("real", place.at("link")).unwrap();
+    let linked = place.at("link");
+    let start = || Start::new(&place, &[]).clock(-30.0).config(linked.to_str().unwrap());
+    let daemon = start().start();
+    assert_eq!(&daemon.ready()["jobs"], "1");
+    let identity = format!("{}/a.kron:a", linked.display());
+    assert_eq!(place.ask_jobs()["a"]["identity"], identity);
+    daemon.stop();
+    symlink("a.kron", place.at("real/b.kron")).unwrap();
+    start().start().end().exits(2).says("symbolic link");
+}
+
+/// LIF-07: two daemons that were given the same file.
+#[test]
+fn lif_07_a_pid_file_of_another_is_left_alone() {
+    let (first, second) = (Place::with(WAITS), Place::with(WAITS));
+    let path = first.at("pid");
+    let arguments = ["--pid-file", path.to_str().unwrap()];
+    let one = first.start(-30.0, &arguments);
+    let other = second.start(-30.0, &arguments);
+    one.stop();
+    assert_eq!(first.read("pid").trim(), other.pid().to_string());
+    other.stop();
+    assert!(!path.exists());
+}
+
+/// As the first process of a container it collects what others leave behind, passes
+/// signals on, and is asked from outside.
+#[test]
+fn the_first_process_collects_orphans() {
+    if !need_root() || !need("unshare") {
+        return;
+    }
+    let place = Place::with(
+        "0 12 * * * @policy(deadline=1h) name=a shell=true \
+         command=\"(sleep 0.2; echo gone > HERE/orphan) > /dev/null 2>&1 & exit 0\"\n",
+    );
+    let container = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
+    let daemon = Start::new(&place, &[]).clock(-1.0).through(&container).start();
+    daemon.ready();
+    daemon.ran("a", &minute(0));
+    place.wait_file("orphan");
+    let first = Pid::from_raw(children(daemon.pid())[0]);
+    let krond = children(first);
+    wait_for("nothing left but the daemon", || (children(first) == krond[..1]).then_some(()));
+    place.ask(&["status"]).exits(0).prints("running, pid 2");
+    kill(first, Signal::SIGHUP).unwrap();
+    daemon.wait("reloaded");
+    kill(first, Signal::SIGTERM).unwrap();
+    let output = daemon.end().exits(0);
+    assert!(output.events().iter().any(|event| event.is("stopping")), "{}", output.stderr);
 }
 
 /// LIF-07.
@@ -244,7 +332,7 @@ fn who_ends_it_is_told_what_is_left() {
             assert_eq!(output.json()["left"], 1);
             continue;
         }
-        let said = "waiting for 1 running job\nthe limit is over: 1 running job left alone\n";
+        let said = "waiting for 1 running job\nleft alone: 1 running job\n";
         assert_eq!((&*output.stderr, &*output.stdout), (said, "krond has ended\n"));
     }
 }

@@ -75,17 +75,38 @@ fn perf_05_memory_grows_with_the_number_of_entries_and_no_faster() {
 #[test]
 fn perf_02_sch_01_a_job_among_thousands_is_not_a_second_late() {
     let mut jobs = entries(5000);
-    jobs += "0 12 * * * name=a NOTE\n";
+    jobs += "* 12 * * * name=a NOTE\n";
     let place = Place::with(&jobs);
     let daemon = place.start(-30.0, &[]);
-    daemon.ready();
-    daemon.clock(-0.2);
-    let started = daemon.wait_of("started", "a");
-    assert_eq!(&started["period_id"], minute(0));
-    // Without a deadline it would not have been started a second late.
-    let late: f64 = started["late"].trim_end_matches("ms").parse().unwrap();
-    assert!(late < 1000.0, "{}", started.line);
+    for n in 0..20 {
+        daemon.clock(60.0 * n as f64 - 0.05);
+        daemon.outcome("a", &minute(n), "executed");
+    }
+    // Without a deadline none would have been started a second late.
+    for started in daemon.all("started", "a") {
+        let late: f64 = started["late"].trim_end_matches("ms").parse().unwrap();
+        assert!(late < 1000.0, "{}", started.line);
+    }
+    assert_eq!(daemon.all("started", "a").len(), 20);
     daemon.stop();
+}
+
+/// PERF-01: they are read, read again, and run when they are due.
+#[test]
+fn perf_01_thousands_of_entries_start_reload_and_run() {
+    let mut jobs = entries(20_000);
+    for n in 0..50 {
+        jobs += &format!("0 12 * * * @policy(deadline=10s) name=due{n} NOTE\n");
+    }
+    let place = Place::with(&jobs);
+    let daemon = place.start(-30.0, &[]);
+    assert_eq!(&daemon.ready()["jobs"], "20050");
+    place.jobs(&(jobs + "0 0 * * * name=new command=/bin/true\n"));
+    place.ask(&["reload"]).exits(0).prints("reloaded: 20051 jobs");
+    daemon.clock(-0.2);
+    daemon.wait_nth("the last start", 50, |event| event.is("started"));
+    daemon.stop();
+    assert_eq!(place.record().len(), 50);
 }
 
 /// Found by a reader: it spun until the last job had ended.

@@ -451,11 +451,13 @@ fn lif_19_fault_36_39_killed_again_and_again_no_minute_runs_twice() {
         intact(&place);
     }
     let daemon = place.start(800.0, &[]);
-    a_moment();
+    daemon.ran("a", &minute(13));
+    daemon.ran("b", &minute(13));
     daemon.stop();
     for job in ["a", "b"] {
         let mut runs = place.runs(job);
         let count = runs.len();
+        assert!(runs.contains(&minute(13)) && count > 1, "{:?}", place.record());
         runs.sort();
         runs.dedup();
         assert_eq!(runs.len(), count, "{:?}", place.record());

@@ -27,6 +27,31 @@ fn lowest_free(pid: Pid) -> usize {
     (0..1_000_000).find(|n| fs::symlink_metadata(format!("/proc/{pid}/fd/{n}")).is_err()).unwrap()
 }
 
+/// Fault 25: where files are scarce, few jobs run at once; that is said before it matters,
+/// and in the reason of what is missed for it.
+#[test]
+fn fault_25_how_many_files_there_may_be_is_said() {
+    if !need("prlimit") {
+        return;
+    }
+    let place = Place::with(
+        "0 12 * * * @policy(deadline=1h) name=first command=\"/bin/sleep 60\"\n\
+         0 12 * * * @policy(deadline=2s) name=second command=/bin/true\n",
+    );
+    let start = Start::new(&place, &["--shutdown", "terminate"]).clock(-30.0);
+    let daemon = start.through(&["prlimit", "--nofile=164:164"]).start();
+    daemon.ready();
+    let warning = daemon.wait("limits");
+    assert_eq!(&warning["level"], "warn", "{}", warning.line);
+    assert!(warning["message"].contains("1 job runs at once"), "{}", warning.line);
+    daemon.clock(-0.2);
+    daemon.wait_of("started", "first");
+    daemon.clock(5.0);
+    let missed = daemon.outcome("second", &minute(0), "missed");
+    assert!(missed["reason"].contains("files open for (1)"), "{}", missed.line);
+    daemon.stop();
+}
+
 /// Fault 16, 25: real EMFILE. Whoever wants to talk waits until something else happens, and
 /// the daemon does not spin; starts are tried again.
 #[test]

@@ -1,6 +1,7 @@
 //! The commands that ask the daemon, and its metrics.
 
 use crate::support::{Place, a_moment, by_nobody, minute, need, need_root, wait_for};
+use nix::sys::signal::Signal;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
@@ -154,6 +155,152 @@ fn state_show_and_reset_with_and_without_a_daemon() {
     a_moment();
     daemon.stop();
     assert_eq!(place.record().len(), 1);
+}
+
+/// What a reset without a daemon leaves alone: the rest of the history, that a job is
+/// gone, and a place that is not there.
+#[test]
+fn a_reset_without_a_daemon_forgets_marks_and_nothing_else() {
+    let job = "0 12 * * * @policy(deadline=1h) name=a NOTE\n";
+    let place = Place::with(job);
+    let entry = |n: u32| {
+        let at = format!("2030-05-{:02}T{:02}:00:00Z", 1 + n / 24, n % 24);
+        serde_json::json!({ "PeriodID": at, "NominalTime": at, "ChosenTime": at,
+            "CompletedAt": at, "Outcome": "executed", "ExitCode": 0 })
+    };
+    let history: Vec<_> = (0..150).map(entry).collect();
+    let last = &history[149]["PeriodID"];
+    place.plant(
+        "a",
+        serde_json::json!({ "LastHandledPeriodID": last, "LastNominalTime": last,
+            "LastChosenTime": last, "LastOutcome": "executed", "History": history }),
+    );
+    let daemon = place.start(-30.0, &["--history", "1000"]);
+    place.jobs("");
+    place.ask(&["reload"]).exits(0);
+    daemon.stop();
+    let identity = place.identity("a");
+    let before = place.state("a")["History"].as_array().unwrap().len();
+    assert!(before >= 150);
+    place.ask(&["state", "reset", &identity]).exits(0);
+    assert_eq!(place.state("a")["History"].as_array().unwrap().len(), before);
+    // It comes back without a past, as it would have without the reset.
+    place.jobs(job);
+    let daemon = place.start(20.0, &[]);
+    a_moment();
+    daemon.stop();
+    assert!(place.record().is_empty(), "{:?}", place.record());
+    let elsewhere = place.at("elsewhere");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_krond"));
+    command.args(["state", "reset", &identity, "--state-dir"]).arg(&elsewhere);
+    place.run(command).exits(1).says("no state directory");
+    assert!(!elsewhere.exists());
+}
+
+/// A daemon that is stopped cannot answer; who asks is told so.
+#[test]
+fn a_stopped_daemon_is_not_waited_for_without_end() {
+    let place = Place::with(JOBS);
+    let daemon = place.start(-30.0, &[]);
+    daemon.signal(Signal::SIGSTOP);
+    place.ask(&["status"]).exits(4).says("does not answer");
+    daemon.signal(Signal::SIGCONT);
+    place.ask(&["status"]).exits(0);
+    daemon.stop();
+}
+
+/// OBS-02: without a history, how the last period ended is still known; and what the
+/// present definition would have chosen is not told of a period that an earlier one did.
+#[test]
+fn obs_02_what_is_known_of_the_last_period() {
+    let job = "0 12 * * * @policy(deadline=1h) name=a shell=true command=\"exit 3\"\n";
+    let place = Place::with(job);
+    let daemon = place.start(-30.0, &["--history", "0"]);
+    daemon.clock(-0.2);
+    daemon.ran("a", &minute(0));
+    let at = minute(0);
+    wait_for("the exit code", || {
+        place.ask(&["why", "a", "--at", &at]).stdout.contains("executed, exit code 3").then_some(())
+    });
+    place.ask(&["history", "a"]).exits(0).prints("executed, exit 3").prints("no history is kept");
+    place.ask(&["why", "a", "--at", &at]).prints("window");
+    place.jobs(&job.replace("@policy", "@win(after,1h) @seed(daily,salt=x) @policy"));
+    place.ask(&["reload"]).exits(0);
+    let why = place.ask(&["why", "a", "--at", &at]).exits(0).prints("by an earlier definition");
+    assert!(!why.stdout.contains("window"), "{}", why.stdout);
+    daemon.stop();
+    // The same with a history.
+    let place = Place::with(job);
+    let daemon = place.start(-30.0, &[]);
+    daemon.clock(-0.2);
+    daemon.ran("a", &minute(0));
+    place.jobs(&job.replace("@policy", "@win(after,1h) @seed(daily,salt=x) @policy"));
+    place.ask(&["reload"]).exits(0);
+    wait_for("its end", || {
+        place.ask(&["why", "a", "--at", &at]).stdout.contains("exit code 3").then_some(())
+    });
+    place.ask(&["why", "a", "--at", &at]).exits(0).prints("by an earlier definition");
+    daemon.stop();
+}
+
+/// SCH-05: periods that wait for a place outlast every step of the clock; the latest are
+/// shown, and a reset says how many it drops.
+#[test]
+fn sch_05_what_waits_is_shown_and_not_passed_over() {
+    let place = Place::with(
+        "0 12 * * * @policy(deadline=1h) name=first shell=true \
+         command=\"while ! test -e HERE/go; do sleep 0.02; done\"\n\
+         1-59 12 * * * @policy(deadline=1h,concurrency=allow) name=a NOTE\n",
+    );
+    let daemon = place.start(-30.0, &["--max-running", "1"]);
+    daemon.clock(-0.2);
+    daemon.wait_of("started", "first");
+    let blocked = || place.ask_jobs()["a"]["blocked"].as_array().unwrap().len();
+    for n in 1..=5 {
+        daemon.clock(60.0 * f64::from(n) - 0.05);
+        wait_for("another that waits", || (blocked() == n as usize).then_some(()));
+    }
+    let why = place.ask(&["why", "a"]).exits(0);
+    assert_eq!(why.stdout.matches("as many jobs were running").count(), 3, "{}", why.stdout);
+    assert!(why.stdout.contains("2 earlier periods are open"), "{}", why.stdout);
+    place.write("go", "");
+    for n in 1..=5 {
+        daemon.ran("a", &minute(n));
+    }
+    assert_eq!(daemon.count("superseded"), 0, "{}", daemon.text());
+    assert_eq!(place.runs("a"), (1..=5).map(minute).collect::<Vec<_>>());
+    daemon.stop();
+}
+
+/// A reset says how many periods it drops.
+#[test]
+fn a_reset_says_what_it_drops() {
+    let place = Place::with("0 12 * * * @policy(deadline=1h) name=a command=/no/such/program\n");
+    let daemon = place.start(-30.0, &[]);
+    daemon.clock(-0.2);
+    daemon.wait_of("error", "a");
+    place.ask(&["state", "reset", "a"]).exits(0);
+    let reset = daemon.wait_of("reset", "a");
+    assert!(reset["message"].contains("nor the period that waited"), "{}", reset.line);
+    let why = place.ask(&["why", "a", "--at", &minute(0)]).exits(0);
+    assert!(why.stdout.contains("does not run"), "{}", why.stdout);
+    daemon.stop();
+}
+
+/// ERR-31: state that must not be used keeps a new configuration from being used; the
+/// daemon goes on, so nothing of that is fatal.
+#[test]
+fn err_31_a_refused_reload_is_not_fatal() {
+    let place = Place::with("0 0 * * * name=a command=/bin/true\n");
+    let mut daemon = place.start(-30.0, &[]);
+    std::os::unix::fs::symlink("elsewhere", place.state_file("b")).unwrap();
+    place.jobs("0 0 * * * name=b command=/bin/true\n");
+    assert_ne!(place.ask(&["reload"]).status, 0);
+    daemon.wait("reload_rejected");
+    assert!(daemon.events().iter().all(|event| !event.has("fatal")), "{}", daemon.text());
+    assert!(daemon.is_running());
+    assert_eq!(place.ask_jobs().into_keys().collect::<Vec<_>>(), ["a"]);
+    daemon.stop();
 }
 
 #[test]
