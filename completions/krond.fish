@@ -66,7 +66,7 @@ complete -c krond -n "__fish_krond_using_subcommand start" -l clock-shift -d 'Fo
 complete -c krond -n "__fish_krond_using_subcommand start" -l color -d 'When to use colours' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c krond -n "__fish_krond_using_subcommand start" -l keep-going -d 'Run the valid entries even if others are not; report those'
+complete -c krond -n "__fish_krond_using_subcommand start" -l keep-going -d 'Start with the valid entries even if others are not; report those'
 complete -c krond -n "__fish_krond_using_subcommand start" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c krond -n "__fish_krond_using_subcommand status" -l state-dir -d 'Directory of state files. Default: /var/lib/krond, or ~/.local/state/krond' -r -f -a "(__fish_complete_directories)"
 complete -c krond -n "__fish_krond_using_subcommand status" -l socket -d 'Socket to talk to the daemon. Default: control.sock in the state directory' -r -F

@@ -130,7 +130,7 @@ pub struct Start {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub pid_file: Option<PathBuf>,
 
-    /// Run the valid entries even if others are not; report those
+    /// Start with the valid entries even if others are not; report those
     #[arg(long)]
     pub keep_going: bool,
 
