@@ -10,6 +10,10 @@ use nix::unistd::{Pid, getpid};
 use std::io;
 use std::process::Command;
 
+/// Whence a signal came: the kernel, for a key that was pressed. A terminal tells the child
+/// as well.
+const SI_KERNEL: i32 = 0x80;
+
 /// Runs this program again, as a child, if this is the first process; its exit code.
 ///
 /// # Errors
@@ -34,8 +38,6 @@ pub fn stand_in() -> io::Result<Option<u8>> {
             return Ok(Some(code));
         }
         let Some(signal) = signals.read_signal()? else { continue };
-        // The terminal tells the child itself.
-        const SI_KERNEL: i32 = 0x80;
         let is_told = signal.ssi_code == SI_KERNEL;
         let number = i32::try_from(signal.ssi_signo).map_err(io::Error::other)?;
         match Signal::try_from(number) {

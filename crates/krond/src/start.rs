@@ -208,18 +208,10 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
             Failure::system("write the PID file", &error)
         })?;
     }
-    let room = room();
-    let most = arguments.max_running.map_or(usize::MAX, |most| most as usize);
-    if room < most.min(AMPLE) {
-        log.write(clock.moment().now, &failure_line::scarce_files(room));
+    let (settings, warning) = settings(arguments);
+    if let Some(line) = warning {
+        log.write(clock.moment().now, &line);
     }
-    let settings = Settings {
-        grace: arguments.grace,
-        max_running: Some(most.min(room)),
-        is_short_of_files: room < most,
-        shutdown_limit: arguments.shutdown_limit,
-        preparing: PREPARING.min(room),
-    };
     Ok(Prepared {
         engine: Engine::new(settings, Zones::bundled(), clock.moment()),
         configuration: Event::Reload(jobs),
@@ -270,6 +262,20 @@ fn refused(error: &store::StoreError) -> Failure {
 
 fn clean<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> io::Result<Vec<PathBuf>> {
     paths.map(|path| places::clean(Path::new(path))).collect()
+}
+
+/// What was chosen about the engine, and what there is to say about it.
+fn settings(arguments: &Start) -> (Settings, Option<Line>) {
+    let room = room();
+    let most = arguments.max_running.map_or(usize::MAX, |most| most as usize);
+    let settings = Settings {
+        grace: arguments.grace,
+        max_running: Some(most.min(room)),
+        is_short_of_files: room < most,
+        shutdown_limit: arguments.shutdown_limit,
+        preparing: PREPARING.min(room),
+    };
+    (settings, (room < most.min(AMPLE)).then(|| failure_line::scarce_files(room)))
 }
 
 /// Room for fewer runs than this is worth a word, unless no more are wanted.
