@@ -1,10 +1,12 @@
-//! Results of other threads, for the loop to find: a queue, and a descriptor
+//! Other threads, and their results for the loop to find: a queue, and a descriptor
 //! that is readable while something may be in it.
 
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 /// A queue with a descriptor.
 #[derive(Debug)]
@@ -34,6 +36,41 @@ impl<T> Mailbox<T> {
     pub fn take(&self) -> Vec<T> {
         let _ = rustix::io::read(&self.bell, &mut [0; 8]);
         std::mem::take(&mut *self.letters.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A thread that is asked things, and answers by a mailbox.
+#[derive(Debug)]
+pub struct Clerk<Q, A> {
+    questions: Sender<Q>,
+    answers: Arc<Mailbox<A>>,
+}
+
+impl<Q: Send + 'static, A: Send + 'static> Clerk<Q, A> {
+    /// Begins a thread that does this until there is nobody to ask any more.
+    ///
+    /// # Errors
+    /// When the system has no descriptor or no thread left.
+    pub fn begin(
+        name: &str,
+        work: impl FnOnce(&Receiver<Q>, &Mailbox<A>) + Send + 'static,
+    ) -> io::Result<Self> {
+        let (questions, asked) = mpsc::channel();
+        let answers = Arc::new(Mailbox::new()?);
+        let to = Arc::clone(&answers);
+        thread::Builder::new().name(name.into()).spawn(move || work(&asked, &to))?;
+        Ok(Self { questions, answers })
+    }
+
+    /// Asks something.
+    pub fn ask(&self, question: Q) {
+        // The thread lives as long as this does.
+        let _ = self.questions.send(question);
+    }
+
+    /// Where its answers are.
+    pub fn mailbox(&self) -> &Mailbox<A> {
+        &self.answers
     }
 }
 

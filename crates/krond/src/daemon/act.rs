@@ -1,7 +1,7 @@
 //! What the engine wants done with processes.
 
 use super::processes::Door;
-use super::search::Search;
+use super::search::{Asked, Search};
 use super::{Daemon, End, Surroundings};
 use crate::crash;
 use crate::exec::group::{Leader, signal_group};
@@ -232,7 +232,7 @@ impl Daemon {
         if tended.is_alone() {
             return self.events.push_back(Event::GroupGone(run));
         }
-        self.searcher.look(run, tended.process.clone());
+        self.searcher.ask(Asked { run, process: tended.process.clone(), is_urgent: true });
     }
 
     /// Somebody has looked.
@@ -252,7 +252,8 @@ impl Daemon {
                             continue;
                         }
                         Err(error) => {
-                            self.searcher.look_again(run, tended.process.clone());
+                            let process = tended.process.clone();
+                            self.searcher.ask(Asked { run, process, is_urgent: false });
                             (run, error)
                         }
                     }

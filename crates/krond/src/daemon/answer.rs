@@ -59,7 +59,7 @@ impl Daemon {
                 match entry {
                     Ok(entry) => {
                         let identity = entry.job.identity().clone();
-                        return self.shelf.look_up(id, request, identity);
+                        return self.shelf.ask((id, request, identity));
                     }
                     Err(refusal) => Err(refusal),
                 }

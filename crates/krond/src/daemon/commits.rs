@@ -1,20 +1,15 @@
 //! A thread that makes batches durable, one after the other.
 
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Clerk, Mailbox};
 use crate::store::{CommitError, Store, Warning};
 use kron_engine::commit::{Batch, RosterLine};
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::thread;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-/// Hands batches to the thread, and hears what became of them.
-#[derive(Debug)]
-pub(super) struct Committer {
-    batches: Sender<Box<Batch>>,
-    mailbox: Arc<Mailbox<Done>>,
-}
+/// The thread.
+pub(super) type Committer = Clerk<Box<Batch>, Done>;
 
 /// What became of a batch.
 #[derive(Debug)]
@@ -23,33 +18,17 @@ pub(super) struct Done {
     pub took: Duration,
 }
 
-impl Committer {
-    pub fn new(store: Arc<Store>) -> io::Result<Self> {
-        let mailbox = Arc::new(Mailbox::new()?);
-        let (batches, receiver) = mpsc::channel::<Box<Batch>>();
-        let done = Arc::clone(&mailbox);
-        let work = move || {
-            let mut notes = Vec::new();
-            while let Some(batch) = next(&receiver, || note(&store, &mut notes, &done)) {
-                let begun = Instant::now();
-                let result = store.publish(&batch);
-                done.post(Done { result, took: begun.elapsed() });
-                notes.extend(batch.roster);
-            }
-        };
-        thread::Builder::new().name("commit".into()).spawn(work)?;
-        Ok(Self { batches, mailbox })
-    }
-
-    /// Begins to make a batch durable.
-    pub fn begin(&self, batch: Box<Batch>) {
-        // The thread lives as long as this does.
-        let _ = self.batches.send(batch);
-    }
-
-    pub fn mailbox(&self) -> &Mailbox<Done> {
-        &self.mailbox
-    }
+/// Begins it.
+pub(super) fn committer(store: Arc<Store>) -> io::Result<Committer> {
+    Clerk::begin("commit", move |batches, done| {
+        let mut notes = Vec::new();
+        while let Some(batch) = next(batches, || note(&store, &mut notes, done)) {
+            let begun = Instant::now();
+            let result = store.publish(&batch);
+            done.post(Done { result, took: begun.elapsed() });
+            notes.extend(batch.roster);
+        }
+    })
 }
 
 /// The next batch; if it has to be waited for, there is time for `pause`.

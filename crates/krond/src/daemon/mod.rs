@@ -25,7 +25,7 @@ use crate::poll::{Interest, Poll, Source};
 use crate::signals::{Asked, Signals};
 use crate::store::Store;
 use crate::{crash, failure_line, greeting};
-use commits::Committer;
+use commits::{Committer, committer};
 use kron_core::UtcInstant;
 use kron_core::line::{Level, Line};
 use kron_engine::Engine;
@@ -35,8 +35,8 @@ use kron_term::terminal;
 use processes::Processes;
 use reading::{Reader, Reading};
 use scrape::Scrapes;
-use search::Searcher;
-use shelf::Shelf;
+use search::{Searcher, searcher};
+use shelf::{Shelf, shelf};
 use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
@@ -134,10 +134,10 @@ impl Daemon {
     pub fn new(engine: Engine, parts: Parts) -> io::Result<Self> {
         let alarms = Alarms::new()?;
         let poll = Poll::new()?;
-        let committer = Committer::new(Arc::clone(&parts.store))?;
+        let committer = committer(Arc::clone(&parts.store))?;
         let reader = Reader::new(parts.paths, Arc::clone(&parts.store))?;
-        let searcher = Searcher::new()?;
-        let shelf = Shelf::new(Arc::clone(&parts.store))?;
+        let searcher = searcher()?;
+        let shelf = shelf(Arc::clone(&parts.store))?;
         poll.add(alarms.wall(), Source::Alarm, Interest::Read)?;
         poll.add(alarms.uptime(), Source::Alarm, Interest::Read)?;
         poll.add(&parts.signals, Source::Signals, Interest::Read)?;
@@ -480,7 +480,7 @@ impl Daemon {
                 }
             }
             Effect::Prepare(preparation) => self.prepare(preparation),
-            Effect::Commit(batch) => self.committer.begin(batch),
+            Effect::Commit(batch) => self.committer.ask(batch),
             Effect::Release(run) => self.release(run),
             Effect::Abandon(run) => self.abandon(run),
             Effect::Adopt(run, process) => self.adopt(run, process),

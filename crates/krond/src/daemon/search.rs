@@ -5,32 +5,29 @@
 //! says that none is: somebody looks again.
 
 use crate::exec::group::survivors;
-use crate::mailbox::Mailbox;
+use crate::mailbox::{Clerk, Mailbox};
 use kron_engine::event::RunId;
 use kron_engine::kept::Process;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 
 /// Before another look, after one that failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Hands groups to the thread, and hears who is left of them.
-#[derive(Debug)]
-pub(super) struct Searcher {
-    asked: Sender<Asked>,
-    mailbox: Arc<Mailbox<Search>>,
-}
+/// The thread.
+pub(super) type Searcher = Clerk<Asked, Search>;
 
+/// A group to be looked for: that of a run.
 #[derive(Debug)]
-struct Asked {
-    run: RunId,
-    process: Process,
-    is_urgent: bool,
+pub(super) struct Asked {
+    pub run: RunId,
+    pub process: Process,
+    /// Whether at once, and not after a pause, because what was found was of no use.
+    pub is_urgent: bool,
 }
 
 /// What came of a look.
@@ -42,29 +39,9 @@ pub(super) enum Search {
     Failed(RunId, io::Error),
 }
 
-impl Searcher {
-    pub fn new() -> io::Result<Self> {
-        let mailbox = Arc::new(Mailbox::new()?);
-        let (asked, receiver) = mpsc::channel();
-        let found = Arc::clone(&mailbox);
-        thread::Builder::new().name("search".into()).spawn(move || serve(&receiver, &found))?;
-        Ok(Self { asked, mailbox })
-    }
-
-    /// Has the group of a run looked for.
-    pub fn look(&self, run: RunId, process: Process) {
-        // The thread lives as long as this does.
-        let _ = self.asked.send(Asked { run, process, is_urgent: true });
-    }
-
-    /// The same after a pause, because what was found was of no use.
-    pub fn look_again(&self, run: RunId, process: Process) {
-        let _ = self.asked.send(Asked { run, process, is_urgent: false });
-    }
-
-    pub fn mailbox(&self) -> &Mailbox<Search> {
-        &self.mailbox
-    }
+/// Begins it.
+pub(super) fn searcher() -> io::Result<Searcher> {
+    Clerk::begin("search", serve)
 }
 
 fn serve(asked: &Receiver<Asked>, found: &Mailbox<Search>) {

@@ -2,7 +2,7 @@
 //! history long.
 
 use crate::control::{Refusal, Request};
-use crate::mailbox::Mailbox;
+use crate::mailbox::Clerk;
 use crate::store::Store;
 use kron_core::Identity;
 use kron_engine::kept::Finished;
@@ -10,15 +10,10 @@ use kron_term::failure::FATAL;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Sender};
-use std::thread;
 
-/// Hands questions to the thread, and gets them back with what the files say.
-#[derive(Debug)]
-pub(super) struct Shelf {
-    asked: Sender<(u32, Request, Identity)>,
-    mailbox: Arc<Mailbox<LookedUp>>,
-}
+/// The thread: gets a client's question with the job that is meant, and gives it back with
+/// what the files say.
+pub(super) type Shelf = Clerk<(u32, Request, Identity), LookedUp>;
 
 /// A client's question, and what was found for it.
 #[derive(Debug)]
@@ -37,33 +32,17 @@ pub(super) enum Found {
     Text(String, Option<String>),
 }
 
-impl Shelf {
-    pub fn new(store: Arc<Store>) -> io::Result<Self> {
-        let mailbox = Arc::new(Mailbox::new()?);
-        let (asked, receiver) = mpsc::channel::<(u32, Request, Identity)>();
-        let answers = Arc::clone(&mailbox);
-        let work = move || {
-            for (client, request, identity) in receiver {
-                let found = match request {
-                    Request::StateShow { .. } => text(&store.path_of(&identity)),
-                    _ => history(&store, &identity),
-                };
-                answers.post(LookedUp { client, request, found });
-            }
-        };
-        thread::Builder::new().name("shelf".into()).spawn(work)?;
-        Ok(Self { asked, mailbox })
-    }
-
-    /// Has the state file of a job read for a question.
-    pub fn look_up(&self, client: u32, request: Request, identity: Identity) {
-        // The thread lives as long as this does.
-        let _ = self.asked.send((client, request, identity));
-    }
-
-    pub fn mailbox(&self) -> &Mailbox<LookedUp> {
-        &self.mailbox
-    }
+/// Begins it.
+pub(super) fn shelf(store: Arc<Store>) -> io::Result<Shelf> {
+    Clerk::begin("shelf", move |questions, answers| {
+        for (client, request, identity) in questions {
+            let found = match request {
+                Request::StateShow { .. } => text(&store.path_of(&identity)),
+                _ => history(&store, &identity),
+            };
+            answers.post(LookedUp { client, request, found });
+        }
+    })
 }
 
 fn history(store: &Store, identity: &Identity) -> Result<Found, Refusal> {
