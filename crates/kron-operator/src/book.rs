@@ -3,13 +3,16 @@
 //!
 //! Pure. Reading what was written gives the same book.
 
-use crate::api::{ActiveJob, History, KronJobStatus, LastPeriod, Marks, NextPeriod};
-use crate::facts::Fact;
+use crate::api::{ActiveJob, History, KronJobStatus, LastPeriod, Marks, NextPeriod, RunResult};
+use crate::facts::{Fact, Phase};
 use kron_core::{Closure, Decision, DefinitionHash, Job, Ledger, PeriodId, UtcInstant};
 use std::time::Duration;
 
-/// Outcomes that are kept.
+/// Outcomes that are kept…
 const HISTORY: usize = 10;
+/// …and how many may be because Jobs of older ones have not ended. An object can only be so
+/// large.
+const LONGEST_HISTORY: usize = 50;
 /// For so long after its creation, what came due of a new `KronJob` is caught up with,
 /// because an operator may have been restarted just then. One that is older may have lost
 /// its status, and what may have run must not run again.
@@ -170,7 +173,53 @@ impl Book {
             finished_at: None,
         };
         self.history.insert(0, entry);
-        self.history.truncate(HISTORY);
+        let mut newer = 0..;
+        self.history.retain(|entry| newer.next() < Some(HISTORY) || is_unended(entry));
+        self.history.truncate(LONGEST_HISTORY);
+    }
+
+    /// Notes what has become of Jobs that were created, and which are active; the ends that are
+    /// new.
+    pub fn note_results(&mut self, jobs: &[Fact]) -> Vec<(String, PeriodId, RunResult)> {
+        let mut active: Vec<&Fact> = jobs.iter().filter(|fact| fact.is_active()).collect();
+        active.sort_by_key(|fact| (fact.period, &fact.name));
+        let active = active
+            .into_iter()
+            .map(|fact| ActiveJob { name: fact.name.clone(), period_id: fact.period.to_string() });
+        let before = std::mem::replace(&mut self.active, active.collect());
+        // Those that the history has no room for.
+        let is_entered = |name: &String| self.history.iter().any(|e| e.job.as_ref() == Some(name));
+        let others = before.into_iter().filter(|active| !is_entered(&active.name));
+        let others = others.filter_map(|ActiveJob { name, period_id }| {
+            let (result, _) = result(jobs, &name)?;
+            Some((name, period_id.parse().ok()?, result))
+        });
+        let mut ends: Vec<_> = others.collect();
+        for entry in self.history.iter_mut().filter(|entry| is_unended(entry)) {
+            let Some(name) = &entry.job else { continue };
+            let Some((result, at)) = result(jobs, name) else { continue };
+            entry.result = Some(result);
+            entry.finished_at = at.map(|at| at.floor().to_string());
+            ends.extend(entry.period_id.parse().ok().map(|period| (name.clone(), period, result)));
+        }
+        ends
+    }
+}
+
+/// Whether it is not known yet what became of its Job.
+fn is_unended(entry: &History) -> bool {
+    entry.job.is_some() && entry.result.is_none()
+}
+
+/// How a Job ended and when, if it did.
+fn result(jobs: &[Fact], name: &str) -> Option<(RunResult, Option<UtcInstant>)> {
+    let Some(fact) = jobs.iter().find(|fact| fact.name == name) else {
+        return Some((RunResult::Deleted, None));
+    };
+    match fact.phase {
+        Phase::Active => None,
+        Phase::Succeeded => Some((RunResult::Succeeded, fact.finished)),
+        Phase::Failed => Some((RunResult::Failed, fact.finished)),
     }
 }
 

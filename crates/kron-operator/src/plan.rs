@@ -239,29 +239,9 @@ impl<'a> Planner<'a> {
 
     /// What has become of Jobs that were created.
     fn note_results(&mut self) {
-        let jobs = self.sight.jobs;
-        let mut active: Vec<&Fact> = jobs.iter().filter(|fact| fact.is_active()).collect();
-        active.sort_by_key(|fact| (fact.period, &fact.name));
-        self.book.active = active
-            .into_iter()
-            .map(|fact| ActiveJob { name: fact.name.clone(), period_id: fact.period.to_string() })
-            .collect();
-        for entry in &mut self.book.history {
-            let (Some(name), None) = (&entry.job, entry.result) else { continue };
-            let (result, at) = match jobs.iter().find(|fact| fact.name == *name) {
-                None => (RunResult::Deleted, None),
-                Some(fact) => match fact.phase {
-                    Phase::Active => continue,
-                    Phase::Succeeded => (RunResult::Succeeded, fact.finished),
-                    Phase::Failed => (RunResult::Failed, fact.finished),
-                },
-            };
-            entry.result = Some(result);
-            entry.finished_at = at.map(|at| at.floor().to_string());
-            if let Ok(period) = entry.period_id.parse() {
-                self.remarks.push(Remark::Finished(name.clone(), period, result));
-            }
-        }
+        let ends = self.book.note_results(self.sight.jobs).into_iter();
+        self.remarks
+            .extend(ends.map(|(job, period, result)| Remark::Finished(job, period, result)));
     }
 
     /// Judges what is due; the step that begins an execution, if one is to begin.

@@ -143,7 +143,8 @@ impl Cluster {
     }
 
     /// One outcome for each period, for ever (OPR-09), told of when it is written. The newest
-    /// of them are in the history, which may be too short for all of one writing.
+    /// of them are in the history, which may be too short for all of one writing; so is the end
+    /// of each Job (OBS-01).
     fn record(&mut self, old: &Book, new: &Book, remarks: &[Remark]) {
         let mut told = Vec::new();
         for remark in remarks {
@@ -157,10 +158,22 @@ impl Cluster {
             assert_eq!(job.is_some(), is_executed, "{end:?}");
             told.push(period.to_string());
         }
-        let known: Vec<&String> = old.history.iter().map(|entry| &entry.period_id).collect();
-        let kept: Vec<&String> = new.history.iter().map(|entry| &entry.period_id).collect();
-        let all: Vec<&String> = told.iter().rev().chain(known).take(kept.len()).collect();
-        assert_eq!(kept, all, "the newest first, each once");
+        let known = old.history.iter().map(|entry| &entry.period_id);
+        let mut all = told.iter().rev().chain(known);
+        for entry in &new.history {
+            assert!(all.any(|period| *period == entry.period_id), "the newest first, each once");
+        }
+        // Nobody is forgotten before it is known what became of its Job.
+        let is_told = |name: &String| {
+            new.history.iter().any(|entry| entry.job.as_ref() == Some(name))
+                || new.active.iter().any(|active| active.name == *name)
+                || remarks.iter().any(|r| matches!(r, Remark::Finished(job, ..) if job == name))
+        };
+        let unended = old.history.iter().filter(|entry| entry.result.is_none());
+        let active = old.active.iter().map(|active| &active.name);
+        for job in unended.filter_map(|entry| entry.job.as_ref()).chain(active) {
+            assert!(is_told(job), "{job} is forgotten");
+        }
     }
 
     /// What must hold when an operator asks for a Job (OPR-04); some of it only if what

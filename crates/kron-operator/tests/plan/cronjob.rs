@@ -292,3 +292,32 @@ fn deleted_by_hand() {
         10:00:30 status: last 10:00 executed; next 10:01 at 10:01:00; active []; 10:00 Deleted",
     );
 }
+
+/// OBS-01: what becomes of a Job is told, also if many others were created meanwhile, and is
+/// in the status as long as that has room.
+#[test]
+fn a_job_that_outlives_others() {
+    for (run, others, end, finished, is_shown) in [
+        ("12m30s", "1s", "10:12:40", "10:12:30 finished 10:00 Succeeded", true),
+        ("12m30s", "1s", "10:13:10", "10:12:30 finished 10:00 Succeeded", false),
+        ("58m30s", "forever", "10:58:40", "10:58:30 finished 10:00 Succeeded", false),
+    ] {
+        let world = play(&format!(
+            "09:59:30
+            job * * * * * @policy(concurrency=allow)
+            runs {run}
+            show steps
+            start
+            10:00:10 runs {others}
+            {end} end"
+        ));
+        let lines: Vec<&String> =
+            world.log.iter().filter(|line| line.contains("finished 10:00 ")).collect();
+        assert_eq!(lines, [finished], "{run} {others}");
+        let (book, _) = world.cluster.book();
+        let entry = book.history.iter().find(|entry| entry.job.as_deref() == Some("a-29540760"));
+        let result = entry.and_then(|entry| entry.result);
+        assert_eq!(result.is_some(), is_shown, "{run} {others} {end}");
+        assert!(book.history.len() <= 50, "{run} {others}");
+    }
+}
