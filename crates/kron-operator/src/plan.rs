@@ -24,13 +24,11 @@ use std::time::Duration;
 pub const HOLD: Duration = Duration::from_secs(20);
 /// For so long what was seen is good for a request to create a Job.
 pub const PROMPT: Duration = Duration::from_secs(5);
-/// How long Jobs that are replaced may take to end without this counting against the
-/// deadline.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// So many periods that wait are claimed at once; others follow when these have an outcome. An
 /// object can only be so large.
 const CLAIMS: usize = 100;
-/// After so long it is said that they do not end.
+/// How long a Job that is replaced may take to end. After that it is said that it does not,
+/// and the deadline counts.
 const SLOW: Duration = Duration::from_secs(60);
 
 /// Everything that a plan depends on.
@@ -104,8 +102,8 @@ pub struct Limits {
 pub struct Replacing {
     /// Which one.
     pub period: PeriodId,
-    /// When it was judged.
-    pub judged: UtcInstant,
+    /// When it was judged, and by which time it is until it has been told that they do not end.
+    pub judged: Option<UtcInstant>,
     /// The first of those that are to end…
     pub whom: Option<PeriodId>,
     /// …and since when it is waited for.
@@ -123,7 +121,8 @@ pub struct Plan<'a> {
     pub step: Step<'a>,
     /// Periods that wait until others are ended.
     pub replacing: Vec<Replacing>,
-    /// The first of those that should have begun, and what does not end.
+    /// The first of those that should have begun, and what does not end; nothing if the Jobs
+    /// are to be asked for first.
     pub stuck: Option<(PeriodId, String)>,
     /// When to ask again, if nothing happens before.
     pub wake: Option<UtcInstant>,
@@ -295,17 +294,18 @@ impl<'a> Planner<'a> {
         let period = decision.period();
         let Sight { jobs, obstacles, replacing, .. } = self.sight;
         let obstacle = obstacles.iter().find(|obstacle| obstacle.period == period);
-        // Ending others does not count against the deadline; what comes after does.
-        let is_patient = |judged: &UtcInstant| {
-            obstacle.is_none() && self.sight.now.since(*judged).is_none_or(|t| t < PATIENCE)
-        };
         let waiting = replacing.iter().find(|waiting| waiting.period == period).copied();
-        let judged = waiting.map(|waiting| waiting.judged).filter(is_patient);
-        let now = judged.unwrap_or(self.sight.now);
         let whom = jobs.iter().filter(|fact| fact.is_active()).map(|fact| fact.period).min();
         let since = waiting.filter(|waiting| waiting.whom == whom);
         let since = since.map_or(self.sight.now, |waiting| waiting.since);
-        let stuck = waiting.and_then(|_| self.undead(since));
+        // What is remembered may have ended.
+        let stuck = waiting.filter(|_| self.sight.is_live).and_then(|_| self.undead(since));
+        // Ending others does not count against the deadline, unless they do not end; what comes
+        // after does.
+        let is_patient = obstacle.is_none() && stuck.is_none();
+        let judged = waiting.map_or(Some(self.sight.now), |waiting| waiting.judged);
+        let judged = judged.filter(|_| is_patient);
+        let now = judged.unwrap_or(self.sight.now);
         let active: Vec<PeriodId> =
             jobs.iter().filter(|fact| fact.is_active()).map(|fact| fact.period).collect();
         let situation = Situation {
@@ -337,7 +337,7 @@ impl<'a> Planner<'a> {
             }
             Verdict::Replace(_) => {
                 self.must_look |= !self.sight.is_live;
-                let replacing = Replacing { period, judged: now, whom, since };
+                let replacing = Replacing { period, judged, whom, since };
                 self.replacing.push(replacing);
                 self.wait_for_end(&replacing, decision);
                 let (going, staying): (Vec<&Fact>, Vec<&Fact>) =
@@ -356,7 +356,7 @@ impl<'a> Planner<'a> {
             }
             Verdict::Start(permit) => {
                 // Its turn has come, but it may have to be claimed first.
-                self.replacing.extend(judged.and(waiting));
+                self.replacing.extend(waiting.filter(|_| judged.is_some()));
                 self.start(permit, obstacle)
             }
         }
@@ -396,9 +396,8 @@ impl<'a> Planner<'a> {
     }
 
     /// Somebody looks again when those that are replaced are gone; and if they never
-    /// are, when that is told, when patience is at its end and when the deadline is.
+    /// are, when that is told and when the deadline is over.
     fn wait_for_end(&mut self, replacing: &Replacing, decision: &Decision<'_>) {
-        self.waits.push(replacing.judged.saturating_add(PATIENCE));
         let slow = replacing.since.saturating_add(SLOW);
         let expiry = decision.chosen().map(|chosen| self.sight.job.policy().expiry(chosen));
         let later = [Some(slow), expiry].into_iter().flatten().filter(|at| *at > self.sight.now);

@@ -305,7 +305,10 @@ impl Look<'_> {
             return self.broken(held, &book).await;
         };
         let Plan { book: planned, remarks, step, replacing, stuck, wake } = plan;
-        self.replaces(held, replacing, stuck.as_ref());
+        self.replaces(replacing);
+        if !matches!(step, Step::Look) {
+            self.tell_stuck(held, stuck.as_ref());
+        }
         // Of one that has its outcome that says why.
         let stuck = stuck.filter(|_| !planned.pending.is_empty());
         let error = trouble(&view, trial, stuck.as_ref());
@@ -414,16 +417,21 @@ impl Look<'_> {
         Ok(Then::Again)
     }
 
-    /// Keeps what a plan says of periods that wait for others to end; what does not end is
-    /// told once (ERR-27).
-    fn replaces(&self, held: &Held, replacing: Vec<Replacing>, stuck: Option<&(PeriodId, String)>) {
-        {
-            let mut desk = self.context.desk();
-            let Some(entry) = desk.entry(self.key) else { return };
+    /// Keeps what a plan says of periods that wait for others to end.
+    fn replaces(&self, replacing: Vec<Replacing>) {
+        if let Some(entry) = self.context.desk().entry(self.key) {
             if replacing.is_empty() {
                 entry.unended = None;
             }
             entry.replacing = replacing;
+        }
+    }
+
+    /// What does not end is told once (ERR-27).
+    fn tell_stuck(&self, held: &Held, stuck: Option<&(PeriodId, String)>) {
+        {
+            let mut desk = self.context.desk();
+            let Some(entry) = desk.entry(self.key) else { return };
             let told = std::mem::replace(&mut entry.stuck, stuck.map(|(_, why)| why.clone()));
             if told == entry.stuck {
                 return;

@@ -161,7 +161,9 @@ impl Operator {
         let plan = plan(&sight);
         self.wake = plan.wake;
         self.replacing = plan.replacing;
-        self.stuck = plan.stuck.map(|(_, why)| why);
+        if !matches!(plan.step, Step::Look) {
+            self.stuck = plan.stuck.map(|(_, why)| why);
+        }
         match plan.step {
             Step::Look => {
                 assert!(!self.is_live, "it looks twice");
@@ -211,7 +213,9 @@ impl Operator {
     fn create(&mut self, cluster: &mut Cluster, permit: &StartPermit<'_>) -> Did {
         let now = cluster.now;
         let period = permit.decision().period();
-        let is_replacing = self.replacing.iter().any(|waiting| waiting.period == period);
+        let is_replacing =
+            |waiting: &Replacing| waiting.period == period && waiting.judged.is_some();
+        let is_replacing = self.replacing.iter().any(is_replacing);
         let is_current = !self.is_late && self.seen.1 == cluster.version;
         cluster.check_request(permit, is_replacing, is_current);
         if self.is_far {

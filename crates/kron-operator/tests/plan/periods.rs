@@ -344,20 +344,53 @@ fn replaced_jobs_take_their_time() {
         10:01:30 create 10:01
         10:01:30 executed 10:01",
     );
-    // Patience has an end.
+    // Once it is told that they do not end, it does.
+    for lingers in ["5m", "70s"] {
+        check(
+            &format!(
+                "09:59:30
+                job */10 * * * * @policy(concurrency=replace)
+                runs forever
+                lingers {lingers}
+                start
+                10:16:00 end"
+            ),
+            "10:00:00 create 10:00
+            10:00:00 executed 10:00
+            10:10:00 end 10:00
+            10:11:00 error: Job `a-29540760` of period 2026-03-02T10:00:00Z does not end
+            10:11:00 missed 10:10: 1m after the chosen time, deadline 0s; last attempt: Job \
+             `a-29540760` of period 2026-03-02T10:00:00Z does not end",
+        );
+    }
     check(
         "09:59:30
-        job */10 * * * * @policy(concurrency=replace)
+        job */10 * * * * @policy(concurrency=replace,deadline=90s)
         runs forever
-        lingers 5m
+        lingers 100s
         start
         10:16:00 end",
         "10:00:00 create 10:00
         10:00:00 executed 10:00
         10:10:00 end 10:00
         10:11:00 error: Job `a-29540760` of period 2026-03-02T10:00:00Z does not end
-        10:12:00 missed 10:10: 2m after the chosen time, deadline 0s; last attempt: Job \
-         `a-29540760` of period 2026-03-02T10:00:00Z does not end",
+        10:11:30.000000001 missed 10:10: 1m30s1ms after the chosen time, deadline 1m30s; \
+         last attempt: Job `a-29540760` of period 2026-03-02T10:00:00Z does not end",
+    );
+    // What has ended without anybody hearing of it is not told of.
+    check(
+        "09:59:30
+        job */10 * * * * @policy(concurrency=replace)
+        runs forever
+        lingers 60s
+        start
+        10:10:10 deaf
+        10:16:00 end",
+        "10:00:00 create 10:00
+        10:00:00 executed 10:00
+        10:10:00 end 10:00
+        10:11:00 create 10:10
+        10:11:00 executed 10:10",
     );
     // The deadline may be later than that.
     check(
@@ -374,7 +407,7 @@ fn replaced_jobs_take_their_time() {
         10:15:00 create 10:10
         10:15:00 executed 10:10",
     );
-    // Each waits for the one before it, and none is lost.
+    // Each waits for the one before it.
     check(
         "09:59:30
         job * * * * * @policy(concurrency=replace)
@@ -386,15 +419,16 @@ fn replaced_jobs_take_their_time() {
         10:00:00 executed 10:00
         10:01:00 end 10:00
         10:02:00 error: Job `a-29540760` of period 2026-03-02T10:00:00Z does not end
-        10:02:10 create 10:01
-        10:02:10 executed 10:01
-        10:02:10 end 10:01
-        10:02:30 end 10:01
-        10:03:10 error: Job `a-29540761` of period 2026-03-02T10:01:00Z does not end
-        10:03:20 create 10:02
-        10:03:20 executed 10:02
-        10:03:20 end 10:02
-        10:03:40 end 10:02",
+        10:02:00 missed 10:01: 1m after the chosen time, deadline 0s; last attempt: Job \
+         `a-29540760` of period 2026-03-02T10:00:00Z does not end
+        10:02:10 create 10:02
+        10:02:10 executed 10:02
+        10:03:00 end 10:02
+        10:04:00 error: Job `a-29540762` of period 2026-03-02T10:02:00Z does not end
+        10:04:00 missed 10:03: 1m after the chosen time, deadline 0s; last attempt: Job \
+         `a-29540762` of period 2026-03-02T10:02:00Z does not end
+        10:04:10 create 10:04
+        10:04:10 executed 10:04",
     );
 }
 
@@ -412,12 +446,12 @@ fn jobs_that_cannot_be_ended() {
         "10:00:00 create 10:00
         10:00:00 executed 10:00
         10:10:01 error: Job `a-29540760` cannot be ended: forbidden
-        10:12:00 missed 10:10: 2m after the chosen time, deadline 0s; last attempt: Job \
+        10:10:01 missed 10:10: 1s after the chosen time, deadline 0s; last attempt: Job \
          `a-29540760` cannot be ended: forbidden",
     );
     check(
         "09:59:30
-        job */10 * * * * @policy(concurrency=replace)
+        job */10 * * * * @policy(concurrency=replace,deadline=2m)
         runs forever
         start
         10:09:00 bind forbidden
@@ -425,7 +459,7 @@ fn jobs_that_cannot_be_ended() {
         10:16:00 end",
         "10:00:00 create 10:00
         10:00:00 executed 10:00
-        10:10:01 error: Job `a-29540760` cannot be ended: forbidden
+        10:10:10 error: Job `a-29540760` cannot be ended: forbidden
         10:11:10 end 10:00
         10:11:10 create 10:10
         10:11:10 executed 10:10",
