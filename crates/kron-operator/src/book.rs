@@ -5,7 +5,7 @@
 
 use crate::api::{ActiveJob, History, KronJobStatus, LastPeriod, Marks, NextPeriod, RunResult};
 use crate::facts::{Fact, Phase};
-use kron_core::{Closure, Decision, DefinitionHash, Job, Ledger, PeriodId, UtcInstant};
+use kron_core::{Closure, Decision, DefinitionHash, Job, Ledger, PeriodId, SeedHash, UtcInstant};
 use std::time::Duration;
 
 /// Outcomes that are kept…
@@ -102,16 +102,17 @@ impl Book {
         self.next.iter().chain(&self.pending).any(|claimed| claimed.period_id == period)
     }
 
-    /// Records the end of a period.
+    /// Records the end of a period, by a decision with this seed.
     pub fn close(
         &mut self,
-        decision: &Decision<'_>,
+        definition: &Job,
         end: &Closure,
+        seed_hash: SeedHash,
         job: Option<&str>,
         now: UtcInstant,
     ) {
-        self.ledger.close(decision.job(), end, now);
-        self.enter(end, Some(decision.seed_hash().to_string()), job);
+        self.ledger.close(definition, end, now);
+        self.enter(end, Some(seed_hash), job);
     }
 
     /// The book of a `KronJob` whose spec cannot be used, with the Jobs that nobody has recorded,
@@ -143,14 +144,14 @@ impl Book {
         };
         let ends = found.into_iter().map(|fact| {
             let end = Closure::found(fact.period, fact.chosen);
-            book.enter(&end, None, Some(&fact.name));
+            book.enter(&end, fact.seed_hash, Some(&fact.name));
             (end, fact.name.clone())
         });
         let ends = ends.collect();
         Some((book, ends))
     }
 
-    fn enter(&mut self, end: &Closure, seed_hash: Option<String>, job: Option<&str>) {
+    fn enter(&mut self, end: &Closure, seed_hash: Option<SeedHash>, job: Option<&str>) {
         let (period_id, outcome) = (end.period().to_string(), end.outcome().to_string());
         let chosen_time = end.chosen().map(|chosen| chosen.to_string());
         let reason = end.reason().map(ToString::to_string);
@@ -160,7 +161,7 @@ impl Book {
             chosen_time: chosen_time.clone(),
             outcome: outcome.clone(),
             reason: reason.clone(),
-            seed_hash,
+            seed_hash: seed_hash.map(|hash| hash.to_string()),
             job: job.map(String::from),
         });
         let entry = History {

@@ -3,10 +3,12 @@
 //!
 //! Pure.
 
-use crate::api::{CHOSEN_ANNOTATION, FINALIZER, KRONJOB_LABEL, KronJob, PERIOD_ANNOTATION};
+use crate::api::{
+    CHOSEN_ANNOTATION, FINALIZER, KRONJOB_LABEL, KronJob, PERIOD_ANNOTATION, SEED_ANNOTATION,
+};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
-use kron_core::{PeriodId, UtcInstant, UtcSecond};
+use kron_core::{PeriodId, SeedHash, UtcInstant, UtcSecond};
 use kube::ResourceExt;
 
 /// A Job of ours.
@@ -22,6 +24,8 @@ pub struct Fact {
     pub period: PeriodId,
     /// The chosen time of its period.
     pub chosen: Option<UtcSecond>,
+    /// The seed of that decision.
+    pub seed_hash: Option<SeedHash>,
     /// What has become of it.
     pub phase: Phase,
     /// When it was created.
@@ -57,6 +61,7 @@ impl Fact {
         let annotation = |key: &str| meta.annotations.as_ref()?.get(key);
         let period = annotation(PERIOD_ANNOTATION)?.parse().ok()?;
         let chosen = annotation(CHOSEN_ANNOTATION).and_then(|text| text.parse().ok());
+        let seed_hash = annotation(SEED_ANNOTATION).and_then(|text| text.parse().ok());
         let status = job.status.as_ref();
         let conditions = status.and_then(|status| status.conditions.as_deref()).unwrap_or_default();
         let finished = conditions.iter().find(|condition| {
@@ -76,6 +81,7 @@ impl Fact {
             owner: owner.into(),
             period,
             chosen,
+            seed_hash,
             phase,
             created: meta.creation_timestamp.as_ref().and_then(instant)?,
             finished: finished.and(at).and_then(instant),

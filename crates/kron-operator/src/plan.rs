@@ -13,8 +13,8 @@ use crate::book::{self, Book};
 use crate::facts::{Fact, Phase};
 use crate::obstacle::{Obstacle, again_at};
 use kron_core::{
-    Closure, Concurrency, Decision, Job, Outcome, PeriodId, Situation, StartPermit, UtcInstant,
-    Verdict, agenda, judge,
+    Closure, Concurrency, Decision, Job, Outcome, PeriodId, SeedHash, Situation, StartPermit,
+    UtcInstant, Verdict, agenda, judge,
 };
 use std::time::Duration;
 
@@ -164,8 +164,8 @@ pub enum Remark {
     Outcome {
         /// How it ended.
         end: Closure,
-        /// The seed of its decision, if that was made again.
-        seed_hash: Option<String>,
+        /// The seed of its decision, if that is known.
+        seed_hash: Option<SeedHash>,
         /// Its Job, if there is one.
         job: Option<String>,
     },
@@ -223,7 +223,7 @@ impl<'a> Planner<'a> {
     /// Jobs that nobody has recorded yet, because they have just been created or whoever
     /// created them did not live to do it; whether there are any.
     fn record_found(&mut self) -> bool {
-        let Sight { job, jobs, now, .. } = self.sight;
+        let Sight { job, jobs, .. } = self.sight;
         let mut found: Vec<&Fact> =
             jobs.iter().filter(|fact| !self.book.ledger.is_marked(fact.period)).collect();
         found.sort_by_key(|fact| (fact.period, &fact.name));
@@ -231,7 +231,9 @@ impl<'a> Planner<'a> {
         for fact in &found {
             let decision = job.decide(fact.period);
             let end = Closure::found(fact.period, fact.chosen.or(decision.chosen()));
-            self.close(&decision, end, Some(&fact.name), now);
+            // It may have been decided by an earlier definition.
+            let seed_hash = fact.seed_hash.unwrap_or(*decision.seed_hash());
+            self.close(end, seed_hash, Some(&fact.name));
         }
         !found.is_empty()
     }
@@ -253,7 +255,7 @@ impl<'a> Planner<'a> {
         for decision in &agenda.due {
             match self.judge_one(decision) {
                 Fate::Nothing => {}
-                Fate::Closed(end) => self.close(decision, end, None, now),
+                Fate::Closed(end) => self.close(end, *decision.seed_hash(), None),
                 Fate::Waits => open.push(*decision),
                 Fate::Begins(step) => {
                     open.push(*decision);
@@ -422,10 +424,10 @@ impl<'a> Planner<'a> {
         is_slow.then(|| format!("Job `{name}` of period {period} does not end{more}"))
     }
 
-    fn close(&mut self, decision: &Decision<'_>, end: Closure, job: Option<&str>, now: UtcInstant) {
-        self.book.close(decision, &end, job, now);
-        let seed_hash = Some(decision.seed_hash().to_string());
-        self.remarks.push(Remark::Outcome { end, seed_hash, job: job.map(String::from) });
+    fn close(&mut self, end: Closure, seed_hash: SeedHash, job: Option<&str>) {
+        self.book.close(self.sight.job, &end, seed_hash, job, self.sight.now);
+        let (seed_hash, job) = (Some(seed_hash), job.map(String::from));
+        self.remarks.push(Remark::Outcome { end, seed_hash, job });
     }
 
     /// What is left to do when everything is recorded.

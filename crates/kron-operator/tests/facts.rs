@@ -5,6 +5,8 @@ use k8s_openapi::api::batch::v1::Job;
 use kron_operator::facts::{Fact, kronjob_of};
 use serde_json::{Value, json};
 
+const SEED: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
 /// A Job as this program creates it.
 fn job() -> Value {
     json!({
@@ -17,6 +19,7 @@ fn job() -> Value {
             "annotations": {
                 "kron.io/period-id": "2026-03-02T10:00:00Z",
                 "kron.io/chosen-time": "2026-03-02T10:00:00Z",
+                "kron.io/seed-hash": SEED,
             },
             "finalizers": ["kron.io/recorded"],
             "ownerReferences": [{
@@ -53,6 +56,7 @@ fn check(changes: &[(&str, Value)], expected: &str) {
         let going = if fact.is_going { " going" } else { "" };
         assert_eq!((&*fact.name, &*fact.uid), ("a-29540760", "job-uid"));
         assert_eq!(fact.created.to_string(), "2026-03-02T10:00:01Z");
+        assert_eq!(fact.seed_hash.map(|hash| hash.to_string()).as_deref(), Some(SEED));
         format!("{} {} {:?}{finished}{held}{going}", fact.owner, fact.period, fact.phase)
     });
     assert_eq!(seen, expected, "{changes:?}");

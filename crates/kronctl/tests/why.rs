@@ -37,6 +37,7 @@ fn fact(period: &str, phase: Phase) -> Fact {
         owner: "o".into(),
         period,
         chosen: None,
+        seed_hash: None,
         phase,
         // A second late.
         created: chosen.instant().saturating_add(std::time::Duration::from_secs(1)),

@@ -224,6 +224,7 @@ impl Cluster {
             owner: "uid".into(),
             period,
             chosen,
+            seed_hash: Some(*self.job.decide(period).seed_hash()),
             phase: Phase::Active,
             created: self.now.floor().instant(),
             finished: None,

@@ -132,6 +132,24 @@ fn created_and_not_recorded() {
     );
 }
 
+/// OPR-10: a Job that is found after an edit was decided by the definition before it.
+#[test]
+fn found_after_an_edit() {
+    let world = play(
+        "09:59:30
+        job 0 10 * * * @seed(stable,salt=first)
+        start
+        crash-after create
+        10:00:30 job 0 10 * * * @seed(stable,salt=second)
+        start
+        10:00:40 end",
+    );
+    let first = parse(IDENTITY, "0 10 * * * @seed(stable,salt=first)");
+    let seed_hash = first.decide(period("10:00")).seed_hash().to_string();
+    let last = world.cluster.book().0.last.expect("an outcome");
+    assert_eq!(last.seed_hash, Some(seed_hash));
+}
+
 /// OPR-04: …also while the spec cannot be used, so that it need not be held for ever.
 #[test]
 fn created_and_not_recorded_while_invalid() {
