@@ -35,6 +35,9 @@ pub struct Ledger {
 pub struct DefinitionHash(SeedHash);
 
 impl DefinitionHash {
+    /// That of no job: whatever comes after it is a change.
+    pub const UNKNOWN: Self = Self(SeedHash::from_digest([0; 32]));
+
     /// The fingerprint of a job.
     #[must_use]
     pub fn of(job: &Job) -> Self {

@@ -35,6 +35,17 @@ pub struct Book {
     pub history: Vec<History>,
 }
 
+/// A Job that has finished, or is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// Its name.
+    pub job: String,
+    /// Its period.
+    pub period: PeriodId,
+    /// How.
+    pub result: RunResult,
+}
+
 /// How a book was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -115,40 +126,47 @@ impl Book {
         self.enter(end, Some(seed_hash), job);
     }
 
-    /// The book of a `KronJob` whose spec cannot be used, with the Jobs that nobody has recorded,
-    /// and their ends; `None` if there are none. They were created, whatever was to be decided.
+    /// The book of a `KronJob` whose spec cannot be used: nothing of it is planned.
     #[must_use]
-    pub fn found(
-        status: &KronJobStatus,
-        jobs: &[Fact],
-        now: UtcInstant,
-    ) -> Option<(Self, Vec<(Closure, String)>)> {
-        let known = marked(status, now);
-        let mut found: Vec<&Fact> =
-            jobs.iter().filter(|fact| !known.is_marked(fact.period)).collect();
-        found.sort_by_key(|fact| (fact.period, &fact.name));
-        found.dedup_by_key(|fact| fact.period);
-        if found.is_empty() {
-            return None;
-        }
-        let ahead = known.handled_ahead().iter().copied();
-        let ahead = ahead.chain(found.iter().map(|fact| fact.period)).collect();
-        let (through, not_before) = (known.handled_through(), known.not_before());
-        let mut book = Self {
-            ledger: Ledger::restore(through, ahead, Some(not_before), known.definition()),
+    pub fn unplanned(status: &KronJobStatus, now: UtcInstant) -> Self {
+        Self {
+            ledger: marked(status, now),
             last: status.last_period.clone(),
             next: None,
             pending: Vec::new(),
             active: status.active.clone(),
             history: status.history.clone(),
-        };
-        let ends = found.into_iter().map(|fact| {
-            let end = Closure::found(fact.period, fact.chosen);
-            book.enter(&end, fact.seed_hash, Some(&fact.name));
-            (end, fact.name.clone())
-        });
-        let ends = ends.collect();
-        Some((book, ends))
+        }
+    }
+
+    /// Jobs that nobody has recorded yet, one of each period.
+    #[must_use]
+    pub fn unrecorded<'f>(&self, jobs: &'f [Fact]) -> Vec<&'f Fact> {
+        let mut found: Vec<&Fact> =
+            jobs.iter().filter(|fact| !self.ledger.is_marked(fact.period)).collect();
+        found.sort_by_key(|fact| (fact.period, &fact.name));
+        found.dedup_by_key(|fact| fact.period);
+        found
+    }
+
+    /// Records a Job that was found: it was created, whatever was to be decided.
+    pub fn find(&mut self, fact: &Fact) -> Closure {
+        let known = self.ledger.handled_ahead().iter().copied();
+        self.remake_ledger(known.chain([fact.period]).collect(), self.ledger.definition());
+        let end = Closure::found(fact.period, fact.chosen);
+        self.enter(&end, fact.seed_hash, Some(&fact.name));
+        end
+    }
+
+    /// Whatever definition comes next, it is another: nothing due before it runs.
+    pub fn forget_definition(&mut self) {
+        let ahead = self.ledger.handled_ahead().to_vec();
+        self.remake_ledger(ahead, Some(DefinitionHash::UNKNOWN));
+    }
+
+    fn remake_ledger(&mut self, ahead: Vec<PeriodId>, definition: Option<DefinitionHash>) {
+        let (through, not_before) = (self.ledger.handled_through(), self.ledger.not_before());
+        self.ledger = Ledger::restore(through, ahead, Some(not_before), definition);
     }
 
     fn enter(&mut self, end: &Closure, seed_hash: Option<SeedHash>, job: Option<&str>) {
@@ -181,7 +199,7 @@ impl Book {
 
     /// Notes what has become of Jobs that were created, and which are active; the ends that are
     /// new.
-    pub fn note_results(&mut self, jobs: &[Fact]) -> Vec<(String, PeriodId, RunResult)> {
+    pub fn note_results(&mut self, jobs: &[Fact]) -> Vec<Finished> {
         let mut active: Vec<&Fact> = jobs.iter().filter(|fact| fact.is_active()).collect();
         active.sort_by_key(|fact| (fact.period, &fact.name));
         let active = active
@@ -193,7 +211,7 @@ impl Book {
         let others = before.into_iter().filter(|active| !is_entered(&active.name));
         let others = others.filter_map(|ActiveJob { name, period_id }| {
             let (result, _) = result(jobs, &name)?;
-            Some((name, period_id.parse().ok()?, result))
+            Some(Finished { job: name, period: period_id.parse().ok()?, result })
         });
         let mut ends: Vec<_> = others.collect();
         for entry in self.history.iter_mut().filter(|entry| is_unended(entry)) {
@@ -201,7 +219,8 @@ impl Book {
             let Some((result, at)) = result(jobs, name) else { continue };
             entry.result = Some(result);
             entry.finished_at = at.map(|at| at.floor().to_string());
-            ends.extend(entry.period_id.parse().ok().map(|period| (name.clone(), period, result)));
+            let period = entry.period_id.parse().ok();
+            ends.extend(period.map(|period| Finished { job: name.clone(), period, result }));
         }
         ends
     }
@@ -257,9 +276,14 @@ fn first_sight(
     Some(if is_old { now } else { created })
 }
 
-/// Which periods are closed, whatever the spec says.
+/// Whether a status says which periods are closed.
 #[must_use]
-pub fn marked(status: &KronJobStatus, now: UtcInstant) -> Ledger {
+pub fn has_marks(status: &KronJobStatus) -> bool {
+    status.marks.as_ref().is_some_and(|marks| ledger(marks).is_ok())
+}
+
+/// Which periods are closed, whatever the spec says.
+fn marked(status: &KronJobStatus, now: UtcInstant) -> Ledger {
     let known = status.marks.as_ref().and_then(|marks| ledger(marks).ok());
     known.unwrap_or_else(|| Ledger::restore(None, told(Some(status)), Some(now), None))
 }

@@ -59,6 +59,19 @@ pub struct Problem {
     pub fault: Range<usize>,
 }
 
+impl Invalid {
+    /// What it is called: not understood, if any of it is not.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        let is_misread = |problem: &Problem| problem.category == Category::Configuration;
+        if self.problems.iter().any(is_misread) {
+            Category::Configuration
+        } else {
+            Category::Validation
+        }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.field, self.message)?;

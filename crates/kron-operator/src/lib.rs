@@ -2,7 +2,8 @@
 //! one for each period of a `KronJob`.
 //!
 //! [`plan`] says what is to be done, from what is known: [`book`] (the status), [`facts`]
-//! (the Jobs) and the definition that [`convert`] makes of a spec. These are pure.
+//! (the Jobs) and the definition that [`convert`] makes of a spec; [`unusable`], if it makes none.
+//! These are pure.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
@@ -28,3 +29,5 @@ pub mod start;
 pub mod tell;
 pub mod template;
 pub mod trial;
+pub mod unusable;
+pub mod upkeep;

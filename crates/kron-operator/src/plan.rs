@@ -8,20 +8,17 @@
 //!
 //! A plan is one step. When it has been done, or has failed, the next is asked for.
 
-use crate::api::{ActiveJob, RunResult};
-use crate::book::{self, Book};
-use crate::facts::{Fact, Phase};
+use crate::api::ActiveJob;
+use crate::book::{self, Book, Finished};
+use crate::facts::Fact;
 use crate::obstacle::{Obstacle, again_at};
+use crate::upkeep::{HOLD, Limits, Upkeep, free_at};
 use kron_core::{
     Closure, Concurrency, Decision, Job, Outcome, PeriodId, SeedHash, Situation, StartPermit,
     UtcInstant, Verdict, agenda, judge,
 };
 use std::time::Duration;
 
-/// A Job is kept from vanishing for so long, so that a request to create it which is
-/// still under way finds its name taken: [`PROMPT`] and the longest such request, a second for
-/// times that have no fraction, and four for clocks that differ.
-pub const HOLD: Duration = Duration::from_secs(20);
 /// For so long what was seen is good for a request to create a Job.
 pub const PROMPT: Duration = Duration::from_secs(5);
 /// So many periods that wait are claimed at once; others follow when these have an outcome. An
@@ -86,15 +83,6 @@ impl Surety {
             || may_share && is_recent(due)
             || self.confirmed.is_some_and(is_recent)
     }
-}
-
-/// How many finished Jobs are kept.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Of those that succeeded.
-    pub succeeded: usize,
-    /// Of those that failed.
-    pub failed: usize,
 }
 
 /// A period that waits until others are ended.
@@ -174,7 +162,7 @@ pub enum Remark {
     /// A period has been planned.
     Planned(PeriodId),
     /// A Job has finished, or is gone.
-    Finished(String, PeriodId, RunResult),
+    Finished(Finished),
 }
 
 /// Plans the next step.
@@ -224,10 +212,7 @@ impl<'a> Planner<'a> {
     /// created them did not live to do it; whether there are any.
     fn record_found(&mut self) -> bool {
         let Sight { job, jobs, .. } = self.sight;
-        let mut found: Vec<&Fact> =
-            jobs.iter().filter(|fact| !self.book.ledger.is_marked(fact.period)).collect();
-        found.sort_by_key(|fact| (fact.period, &fact.name));
-        found.dedup_by_key(|fact| fact.period);
+        let found = self.book.unrecorded(jobs);
         for fact in &found {
             let decision = job.decide(fact.period);
             let end = Closure::found(fact.period, fact.chosen.or(decision.chosen()));
@@ -240,9 +225,8 @@ impl<'a> Planner<'a> {
 
     /// What has become of Jobs that were created.
     fn note_results(&mut self) {
-        let ends = self.book.note_results(self.sight.jobs).into_iter();
-        self.remarks
-            .extend(ends.map(|(job, period, result)| Remark::Finished(job, period, result)));
+        let ends = self.book.note_results(self.sight.jobs);
+        self.remarks.extend(ends.into_iter().map(Remark::Finished));
     }
 
     /// Judges what is due; the step that begins an execution, if one is to begin.
@@ -433,36 +417,14 @@ impl<'a> Planner<'a> {
     /// What is left to do when everything is recorded.
     fn tidy(&mut self) -> Step<'a> {
         let Sight { jobs, now, limits, .. } = self.sight;
-        let mut release = Vec::new();
-        for fact in jobs.iter().filter(|fact| fact.is_held) {
-            if free_at(fact) <= now {
-                release.push(fact.name.clone());
-            } else {
-                self.waits.push(free_at(fact));
-            }
-        }
-        let mut delete = Vec::new();
-        for (phase, limit) in [(Phase::Succeeded, limits.succeeded), (Phase::Failed, limits.failed)]
-        {
-            let is_over = |fact: &&Fact| fact.phase == phase && !fact.is_going;
-            let mut over: Vec<&Fact> = jobs.iter().filter(is_over).collect();
-            over.sort_by_key(|fact| (fact.finished, fact.period));
-            let surplus = over.len().saturating_sub(limit);
-            delete.extend(over.into_iter().take(surplus).map(|fact| fact.name.clone()));
-        }
+        let Upkeep { release, delete, wake } = Upkeep::of(jobs, limits, now);
+        self.waits.extend(wake);
         if release.is_empty() && delete.is_empty() {
             Step::Rest
         } else {
             Step::Tidy { release, delete }
         }
     }
-}
-
-/// From when on a Job may vanish, whoever wants it gone: no request to create it is on
-/// its way any more.
-#[must_use]
-pub fn free_at(fact: &Fact) -> UtcInstant {
-    fact.created.saturating_add(HOLD)
 }
 
 enum Fate<'a> {

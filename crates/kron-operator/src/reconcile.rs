@@ -5,7 +5,7 @@
 //! was about to do.
 
 use crate::api::KronJobStatus;
-use crate::book::{self, Book, Origin};
+use crate::book::{Book, Finished, Origin};
 use crate::cluster::{Cluster, Fail};
 use crate::conditions::{Health, INVALID_TEMPLATE, Trouble};
 use crate::convert;
@@ -14,12 +14,14 @@ use crate::facts::{Fact, owner};
 use crate::lanes::Lanes;
 use crate::meter::Meter;
 use crate::obstacle::{self, Failed, Obstacle, PAUSE, pause};
-use crate::plan::{HOLD, Limits, Plan, Remark, Replacing, Sight, Step, Surety, free_at};
+use crate::plan::{Plan, Remark, Replacing, Sight, Step, Surety};
 use crate::tell::{self, Note, Teller, now};
 use crate::template::{self, Owner};
 use crate::trial::{Trial, Tried};
+use crate::unusable::{self, Care, Flaw};
+use crate::upkeep::{HOLD, Limits, Upkeep, free_at};
 use kron_core::line::{Level, Line};
-use kron_core::{Job, Outcome, PeriodId, Record, StartPermit, UtcInstant, Zones};
+use kron_core::{Category, Job, Outcome, PeriodId, Record, StartPermit, UtcInstant, Zones};
 use kube::ResourceExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -184,6 +186,14 @@ fn complain(context: &Context, key: &Key, uid: &str, complaint: &Complaint, note
     context.teller.note(Note { key, uid, is_warning: true, reason, note, job: None });
 }
 
+/// Why a spec cannot be used.
+struct Unusable {
+    flaw: Flaw,
+    reason: &'static str,
+    category: Category,
+    why: String,
+}
+
 struct Look<'a> {
     context: &'a Context,
     key: &'a Key,
@@ -269,10 +279,16 @@ impl Look<'_> {
         let trial = view.template.as_ref().filter(|trial| trial.generation == held.generation);
         let job = match (held.job.as_ref(), trial.map(|trial| &trial.tried)) {
             (Err(invalid), _) => {
-                return self.invalid(&view, held, "InvalidSchedule", invalid.to_string()).await;
+                let (flaw, reason) = (Flaw::Schedule, "InvalidSchedule");
+                let (category, why) = (invalid.category(), invalid.to_string());
+                let invalid = Unusable { flaw, reason, category, why };
+                return self.invalid(&view, held, invalid).await;
             }
             (Ok(_), Some(Tried::Invalid(why))) => {
-                return self.invalid(&view, held, INVALID_TEMPLATE, why.clone()).await;
+                let (flaw, reason) = (Flaw::Template, INVALID_TEMPLATE);
+                let (category, why) = (Category::Validation, why.clone());
+                let invalid = Unusable { flaw, reason, category, why };
+                return self.invalid(&view, held, invalid).await;
             }
             (Ok(job), _) => job,
         };
@@ -283,8 +299,7 @@ impl Look<'_> {
         if let Origin::Lost(why) = &origin {
             return self.begin(held, job, &book, why).await;
         }
-        self.tell_heard(held, job, &book);
-        let (succeeded, failed) = held.limits;
+        self.tell_heard(held, Some(job), &book);
         let surety = self.surety(view.since);
         let sight = Sight {
             job,
@@ -298,7 +313,7 @@ impl Look<'_> {
             obstacles: &view.obstacles,
             replacing: &view.replacing,
             unended: view.unended.as_deref(),
-            limits: Limits { succeeded: succeeded as usize, failed: failed as usize },
+            limits: limits(held),
         };
         let planner = self.context.planner;
         let Ok(plan) = catch_unwind(AssertUnwindSafe(|| planner(&sight))) else {
@@ -331,15 +346,9 @@ impl Look<'_> {
             }
             Step::Write => {
                 let health = Health::of(&planned, job.policy().suspend, error);
-                let written = self.write(held, &planned, &health).await;
-                if let Err(fail) = written {
-                    if matches!(fail, Fail::Silent(_)) {
-                        self.keep(held, planned, remarks);
-                    }
-                    return Err(fail);
-                }
-                self.settle(&planned, &remarks);
-                self.remark(held, Some(job), remarks);
+                let mut status = held.status.clone();
+                planned.write(&mut status);
+                self.record(held, Some(job), (status, planned), &health, remarks).await?;
                 Ok(Then::Again)
             }
             Step::Tidy { .. } | Step::Rest => {
@@ -466,41 +475,55 @@ impl Look<'_> {
         self.write(held, book, &health).await.map(drop)
     }
 
-    /// The spec cannot be used: that is said, and nothing is done until it is another.
-    /// But its Jobs that are recorded are let go of.
-    async fn invalid(
-        &self,
-        view: &View,
-        held: &Held,
-        reason: &'static str,
-        why: String,
-    ) -> Result<Then, Fail> {
+    /// The spec cannot be used: that is said, and nothing is started until it is another. What
+    /// was is looked after.
+    async fn invalid(&self, view: &View, held: &Held, invalid: Unusable) -> Result<Then, Fail> {
+        let Unusable { flaw, reason, category, why } = invalid;
+        let now = now();
+        self.tell_heard(held, None, &Book::unplanned(&held.status, now));
+        let care = unusable::care(&held.status, &view.jobs, flaw, limits(held), now);
         let health = Health::Invalid(reason, why.clone());
-        let mut status = held.status.clone();
-        status.next_period = None;
-        status.pending.clear();
-        let found = Book::found(&status, &view.jobs, now());
-        if let Some((book, _)) = &found {
-            book.write(&mut status);
+        let known = &held.status.conditions;
+        if health.conditions(known, held.generation, now) != *known {
+            self.warn(held, "InvalidSpec", category.as_str(), "read spec", None, &why);
         }
-        if self.write_status(held, status, &health).await? {
-            self.warn(held, "InvalidSpec", "ValidationError", "read spec", None, &why);
-            let outcome = |(end, job)| Remark::Outcome { end, seed_hash: None, job: Some(job) };
-            let ends = found.into_iter().flat_map(|(_, ends)| ends);
-            self.remark(held, None, ends.map(outcome).collect());
+        let Care { status, book, remarks, upkeep } = care;
+        if self.record(held, None, (status, book), &health, remarks).await? {
             return Ok(Then::Again);
         }
-        let marked = book::marked(&held.status, now());
-        let mut wake = self.strays_at.into_iter().chain(again_at(view.template.as_ref())).min();
-        for fact in view.jobs.iter().filter(|fact| fact.is_held && marked.is_marked(fact.period)) {
-            let free_at = free_at(fact);
-            if free_at <= now() {
-                self.release(&fact.name, &fact.uid).await?;
-            } else {
-                wake = wake.into_iter().chain([free_at]).min();
+        let Upkeep { release, delete, wake } = upkeep;
+        if !release.is_empty() || !delete.is_empty() {
+            self.tidy(&view.jobs, &release, &delete).await?;
+            return Ok(Then::Again);
+        }
+        let again_at = again_at(view.template.as_ref());
+        Ok(Then::Rest([wake, self.strays_at, again_at].into_iter().flatten().min()))
+    }
+
+    /// Writes a status with a book, and tells what there is to tell of it; whether it was
+    /// written.
+    async fn record(
+        &self,
+        held: &Held,
+        job: Option<&Job>,
+        (status, book): (KronJobStatus, Book),
+        health: &Health,
+        remarks: Vec<Remark>,
+    ) -> Result<bool, Fail> {
+        match self.write_status(held, status, health).await {
+            Ok(false) => Ok(false),
+            Ok(true) => {
+                self.settle(&book, &remarks);
+                self.remark(held, job, remarks);
+                Ok(true)
+            }
+            Err(fail) => {
+                if matches!(fail, Fail::Silent(_)) {
+                    self.keep(held, book, remarks);
+                }
+                Err(fail)
             }
         }
-        Ok(Then::Rest(wake))
     }
 
     /// The plan could not be made. Nothing was decided, so nothing is recorded but that.
@@ -732,12 +755,12 @@ impl Look<'_> {
     }
 
     /// Tells what was kept, if the write was heard.
-    fn tell_heard(&self, held: &Held, job: &Job, book: &Book) {
+    fn tell_heard(&self, held: &Held, job: Option<&Job>, book: &Book) {
         let heard = self.context.desk().heard_of(self.key, held, book);
         let Some(Untold { generation, remarks, .. }) = heard else { return };
         self.settle(book, &remarks);
         // By another definition it would be another decision.
-        self.remark(held, Some(job).filter(|_| generation == held.generation), remarks);
+        self.remark(held, job.filter(|_| generation == held.generation), remarks);
     }
 
     fn remark(&self, held: &Held, job: Option<&Job>, remarks: Vec<Remark>) {
@@ -762,10 +785,10 @@ impl Look<'_> {
                     let note = format!("{more}{count} periods passed while nobody looked");
                     self.note(held, false, "Superseded", note, None);
                 }
-                Remark::Finished(kubernetes_job, period, result) => {
+                Remark::Finished(Finished { job, period, result }) => {
                     let line = about(Level::Info, "exited")
                         .with("period_id", period)
-                        .with("kubernetes_job", kubernetes_job)
+                        .with("kubernetes_job", job)
                         .with("result", format!("{result:?}").to_lowercase());
                     teller.log(&line);
                 }
@@ -847,6 +870,11 @@ impl Look<'_> {
         }
         now().saturating_add(pause(failures))
     }
+}
+
+fn limits(held: &Held) -> Limits {
+    let (succeeded, failed) = held.limits;
+    Limits { succeeded: succeeded as usize, failed: failed as usize }
 }
 
 /// When to look at it because the API server is to be asked about its template. If that is now,

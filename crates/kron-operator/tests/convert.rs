@@ -274,6 +274,19 @@ fn mistakes_in_full() {
     );
 }
 
+/// ERR-01: what cannot be understood is a mistake of configuration, also beside others.
+#[test]
+fn categories() {
+    for (yaml, expected) in [
+        ("schedule: 61 * * * *", "ConfigurationError"),
+        ("schedule: 0 0 * * *\nwindow: {duration: 9000h}", "ValidationError"),
+        ("schedule: 61 * * * *\nwindow: {duration: 9000h}", "ConfigurationError"),
+    ] {
+        let category = convert(yaml).map_err(|invalid| invalid.category().as_str());
+        assert_eq!(category, Err(expected), "{yaml}");
+    }
+}
+
 /// All of them at once, in the order of the fields.
 #[test]
 fn several_mistakes() {

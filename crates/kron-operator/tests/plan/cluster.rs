@@ -6,7 +6,9 @@ use kron_operator::api::KronJobStatus;
 use kron_operator::book::{Book, Origin};
 use kron_operator::convert::job_name;
 use kron_operator::facts::{Fact, Phase};
-use kron_operator::plan::{Limits, Remark};
+use kron_operator::plan::Remark;
+use kron_operator::unusable::Flaw;
+use kron_operator::upkeep::Limits;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,6 +53,8 @@ pub struct Conflict;
 pub struct Cluster {
     pub now: UtcInstant,
     pub job: Arc<Job>,
+    /// Why it cannot be used.
+    pub flaw: Option<Flaw>,
     pub created: UtcInstant,
     pub status: Option<Value>,
     pub version: u64,
@@ -82,6 +86,7 @@ impl Cluster {
         Self {
             now,
             job,
+            flaw: None,
             created: now,
             status: None,
             version: 1,
@@ -115,6 +120,13 @@ impl Cluster {
 
     pub fn edit(&mut self, job: Arc<Job>) {
         self.job = job;
+        self.flaw = None;
+        self.version += 1;
+    }
+
+    /// An edit after which it cannot be used.
+    pub fn spoil(&mut self, flaw: Flaw) {
+        self.flaw = Some(flaw);
         self.version += 1;
     }
 
@@ -122,6 +134,22 @@ impl Cluster {
 
     /// Writes a book, of which there is this to tell, if nobody has written since `version`.
     pub fn write(&mut self, book: &Book, remarks: &[Remark], version: u64) -> Result<(), Conflict> {
+        let mut status = self.read().unwrap_or_default();
+        book.write(&mut status);
+        self.put(&status, book, remarks, version)?;
+        let again = self.book();
+        assert_eq!(again, (book.clone(), Origin::Kept), "it reads as something else");
+        Ok(())
+    }
+
+    /// Writes a status with this book.
+    pub fn put(
+        &mut self,
+        status: &KronJobStatus,
+        book: &Book,
+        remarks: &[Remark],
+        version: u64,
+    ) -> Result<(), Conflict> {
         if version != self.version {
             return Err(Conflict);
         }
@@ -133,12 +161,8 @@ impl Cluster {
         if origin == Origin::Kept {
             self.record(&old, book, remarks);
         }
-        let mut status = self.read().unwrap_or_default();
-        book.write(&mut status);
-        self.status = Some(serde_json::to_value(&status).expect("JSON"));
+        self.status = Some(serde_json::to_value(status).expect("JSON"));
         self.version += 1;
-        let again = self.book();
-        assert_eq!(again, (book.clone(), Origin::Kept), "it reads as something else");
         Ok(())
     }
 
@@ -167,7 +191,7 @@ impl Cluster {
         let is_told = |name: &String| {
             new.history.iter().any(|entry| entry.job.as_ref() == Some(name))
                 || new.active.iter().any(|active| active.name == *name)
-                || remarks.iter().any(|r| matches!(r, Remark::Finished(job, ..) if job == name))
+                || remarks.iter().any(|r| matches!(r, Remark::Finished(end) if end.job == *name))
         };
         let unended = old.history.iter().filter(|entry| entry.result.is_none());
         let active = old.active.iter().map(|active| &active.name);

@@ -7,7 +7,9 @@ use kron_operator::api::KronJobStatus;
 use kron_operator::book::{Book, Origin};
 use kron_operator::facts::Fact;
 use kron_operator::obstacle::{self, Obstacle};
-use kron_operator::plan::{HOLD, Remark, Replacing, Sight, Step, Surety, plan};
+use kron_operator::plan::{Remark, Replacing, Sight, Step, Surety, plan};
+use kron_operator::unusable::{self, Flaw};
+use kron_operator::upkeep::{HOLD, Upkeep};
 use std::time::Duration;
 
 /// How long after a refusal the next attempt is made.
@@ -38,7 +40,8 @@ pub struct Operator {
     attention: Attention,
     /// Since when this very job has been looked after.
     since: UtcInstant,
-    was_suspended: bool,
+    /// Whether nothing of it was judged.
+    rested: bool,
     /// When to ask again.
     pub wake: Option<UtcInstant>,
     memory: Vec<Fact>,
@@ -69,7 +72,7 @@ impl Operator {
         Self {
             attention: Attention::begin(now),
             since: now,
-            was_suspended: cluster.job.policy().suspend,
+            rested: rests(cluster),
             wake: Some(now),
             memory: cluster.facts(),
             seen: (cluster.read(), cluster.version),
@@ -120,15 +123,18 @@ impl Operator {
                 self.memory.push(fact);
             }
         }
-        let is_suspended = cluster.job.policy().suspend;
-        if is_suspended || self.was_suspended {
+        let rests = rests(cluster);
+        if rests || self.rested {
             self.since = cluster.now;
         }
-        self.was_suspended = is_suspended;
+        self.rested = rests;
     }
 
     /// Does one step.
     pub fn step(&mut self, cluster: &mut Cluster) -> Did {
+        if let Some(flaw) = cluster.flaw {
+            return self.care(cluster, flaw);
+        }
         let (job, now) = (cluster.job.clone(), cluster.now);
         let (book, origin) =
             Book::read(self.seen.0.as_ref(), &job, Some(cluster.created), cluster.now);
@@ -210,6 +216,26 @@ impl Operator {
         }
     }
 
+    /// One step of what there is to do while the spec cannot be used.
+    fn care(&mut self, cluster: &mut Cluster, flaw: Flaw) -> Did {
+        let status = self.seen.0.clone().unwrap_or_default();
+        let care = unusable::care(&status, &self.memory, flaw, cluster.limits, cluster.now);
+        if care.status != status {
+            let written = cluster.put(&care.status, &care.book, &care.remarks, self.seen.1);
+            self.seen = (cluster.read(), cluster.version);
+            return written.map_or(Did::Conflict, |()| Did::Wrote(care.remarks));
+        }
+        assert!(care.remarks.is_empty(), "it is told twice: {:?}", care.remarks);
+        let Upkeep { release, delete, wake } = care.upkeep;
+        self.wake = wake;
+        if release.is_empty() && delete.is_empty() {
+            return Did::Rest;
+        }
+        clear(cluster, &delete, &release);
+        self.memory = cluster.facts();
+        Did::Tidied(release, delete)
+    }
+
     fn create(&mut self, cluster: &mut Cluster, permit: &StartPermit<'_>) -> Did {
         let now = cluster.now;
         let period = permit.decision().period();
@@ -271,6 +297,11 @@ impl Operator {
         let obstacle = Obstacle { period, why, is_own, attempts: 1, retry_at, lands_until };
         self.obstacles.push(obstacle);
     }
+}
+
+/// Whether nothing of it is judged.
+fn rests(cluster: &Cluster) -> bool {
+    cluster.job.policy().suspend || cluster.flaw.is_some()
 }
 
 fn clear(cluster: &mut Cluster, delete: &[String], release: &[String]) {

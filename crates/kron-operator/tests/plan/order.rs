@@ -5,7 +5,6 @@ use crate::cluster::{IDENTITY, parse};
 use crate::krond::{duration, instant};
 use crate::operator::{Did, Operator};
 use crate::script::{World, check, period, play, tidy};
-use kron_operator::book::Book;
 use kron_operator::plan::Surety;
 
 /// OPR-04: claimed, created, recorded, and only then let go.
@@ -153,27 +152,60 @@ fn found_after_an_edit() {
 /// OPR-04: …also while the spec cannot be used, so that it need not be held for ever.
 #[test]
 fn created_and_not_recorded_while_invalid() {
-    let world = play(
+    for flaw in ["schedule", "template"] {
+        check(
+            &format!(
+                "09:59:30
+                job 0 10 * * *
+                runs 5m
+                start
+                crash-after create
+                10:00:10 flaw {flaw}
+                show steps
+                start
+                10:06:00 status"
+            ),
+            "10:00:00 create 10:00
+            10:00:00 crash
+            10:00:10 executed 10:00
+            10:00:20 release 10:00
+            10:05:00 finished 10:00 Succeeded
+            10:06:00 status: last 10:00 executed; next -; active []; 10:00 Succeeded",
+        );
+    }
+}
+
+/// OPR-06: what has begun is looked after while the spec cannot be used: ends are told, and
+/// what is too much is deleted.
+#[test]
+fn while_invalid() {
+    check(
         "09:59:30
-        job 0 10 * * *
+        job * * * * * @policy(concurrency=allow)
+        runs 150s
+        keep 1 1
         start
-        crash-after create
-        10:00:30 end",
+        10:02:10 flaw schedule
+        show steps
+        status
+        10:10:00 status",
+        "10:00:00 create 10:00
+        10:00:00 executed 10:00
+        10:01:00 create 10:01
+        10:01:00 executed 10:01
+        10:02:00 create 10:02
+        10:02:00 executed 10:02
+        10:02:10 status: last 10:02 executed; next -; active [10:00 10:01 10:02]; 10:02 executed, \
+         10:01 executed, 10:00 executed
+        10:02:20 release 10:02
+        10:02:30 finished 10:00 Succeeded
+        10:03:30 finished 10:01 Succeeded
+        10:03:30 delete 10:00
+        10:04:30 finished 10:02 Succeeded
+        10:04:30 delete 10:01
+        10:10:00 status: last 10:02 executed; next -; active []; 10:02 Succeeded, 10:01 Succeeded, \
+         10:00 Succeeded",
     );
-    let (mut status, facts) = (world.cluster.read().expect("a status"), world.cluster.facts());
-    let now = world.cluster.now;
-    let (book, ends) = Book::found(&status, &facts, now).expect("a Job");
-    let ends: Vec<_> = ends.iter().map(|(end, job)| (end.period(), job.as_str())).collect();
-    assert_eq!(ends, [(period("10:00"), "a-29540760")]);
-    let was = Book::read(Some(&status), &world.cluster.job, None, now).0.ledger;
-    book.write(&mut status);
-    assert_eq!(status.history[0].outcome, "executed");
-    assert_eq!(status.last_period.as_ref().and_then(|last| last.job.as_deref()), Some(ends[0].1));
-    assert!(Book::found(&status, &facts, now).is_none(), "it is told twice");
-    // Mended, the rest is as it was.
-    let is = Book::read(Some(&status), &world.cluster.job, None, now).0.ledger;
-    assert!(is.is_marked(period("10:00")) && !was.is_marked(period("10:00")));
-    assert_eq!((is.not_before(), is.definition()), (was.not_before(), was.definition()));
 }
 
 /// A claim without a Job is created if it is still in time, or else missed.
@@ -437,7 +469,8 @@ fn lost_marks() {
 }
 
 /// OPR-06: mended, a spec that was invalid from the beginning does not fire for the time
-/// before.
+/// before; nor does one whose schedule was, for what passed meanwhile. What was not created
+/// because of its template is, if it is still in time.
 #[test]
 fn mended() {
     let mut world = World::new("09:59:30");
@@ -446,13 +479,43 @@ fn mended() {
         "lastTransitionTime": "2026-03-02T09:59:31Z",
     }]});
     world.cluster.status = Some(status);
-    let script = "10:00:30 job 0 10 * * * @policy(deadline=1h)
+    let script = "flaw schedule
         start
+        10:00:30 job 0 10 * * * @policy(deadline=1h)
         10:00:40 end";
     for line in tidy(script) {
         world.act(&line);
     }
     assert_eq!(world.log, Vec::<String>::new());
+    let created = "10:00:30 create 10:00
+        10:00:30 executed 10:00";
+    for (flaw, deadline, before, after, expected) in [
+        ("schedule", "1h", "reconcile", "reconcile", ""),
+        ("schedule", "1h", "crash", "start", ""),
+        ("template", "1h", "reconcile", "reconcile", created),
+        ("template", "1h", "crash", "start", created),
+        (
+            "template",
+            "20s",
+            "reconcile",
+            "reconcile",
+            "10:00:30 missed 10:00: 30s after the chosen time, deadline 20s",
+        ),
+    ] {
+        check(
+            &format!(
+                "09:59:30
+                job 0 10 * * * @policy(deadline={deadline})
+                start
+                09:59:40 flaw {flaw}
+                10:00:30 {before}
+                job 0 10 * * * @policy(deadline={deadline})
+                {after}
+                10:00:40 end"
+            ),
+            expected,
+        );
+    }
 }
 
 /// Two operators that do not know of each other: one of them gets a conflict, and none

@@ -10,6 +10,7 @@ use crate::cluster::{Cluster, IDENTITY, parse};
 use crate::krond::{duration, instant};
 use crate::operator::{Did, Operator};
 use kron_core::{PeriodId, UtcInstant, UtcSecond};
+use kron_operator::unusable::Flaw;
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::BTreeSet;
@@ -45,6 +46,8 @@ enum Action {
     Delete(usize),
     Edit(String),
     Suspend(bool),
+    /// An edit after which it cannot be used.
+    Spoil(Flaw),
     Refuse(bool),
     Jump(i64),
 }
@@ -70,6 +73,7 @@ fn action() -> impl Strategy<Value = Action> {
         2 => (0..4_usize).prop_map(Action::Delete),
         1 => schedule().prop_map(Action::Edit),
         1 => any::<bool>().prop_map(Action::Suspend),
+        1 => select(&[Flaw::Schedule, Flaw::Template][..]).prop_map(Action::Spoil),
         1 => any::<bool>().prop_map(Action::Refuse),
         1 => (-400..400_i64).prop_map(Action::Jump),
     ]
@@ -149,6 +153,10 @@ impl Chaos {
                     self.schedule.clone()
                 };
                 self.cluster.edit(parse(IDENTITY, &schedule));
+                self.reconcile();
+            }
+            Action::Spoil(flaw) => {
+                self.cluster.spoil(*flaw);
                 self.reconcile();
             }
             Action::Refuse(refuse) => {
@@ -289,7 +297,7 @@ impl Chaos {
         assert_eq!(executed, ever, "executed, and ever created");
         assert!(self.cluster.jobs.values().all(|job| !job.fact.is_held
             || job.fact.is_active()
-            || self.cluster.now.since(job.fact.created) < Some(kron_operator::plan::HOLD)));
+            || self.cluster.now.since(job.fact.created) < Some(kron_operator::upkeep::HOLD)));
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! 09:59:30                               where the clock starts
 //! job * * * * * @policy(deadline=1m)     the schedule; later on, an edit
+//! flaw schedule | template               it cannot be used, until it is edited again
 //! runs 30s | forever                     how long Jobs run that are created from here on
 //! fails 30s                              …and fail
 //! lingers 20s                            how long they take to go when they are deleted
@@ -30,8 +31,10 @@ use crate::cluster::{Cluster, FalseJob, IDENTITY, parse};
 use crate::krond::{DAY, duration, instant};
 use crate::operator::{Did, Operator};
 use kron_core::{PeriodId, UtcInstant, UtcSecond};
+use kron_operator::book::Finished;
 use kron_operator::convert::job_name;
 use kron_operator::plan::Remark;
+use kron_operator::unusable::Flaw;
 use serde_json::Value;
 
 /// Plays a script; the log must be as expected.
@@ -99,6 +102,14 @@ impl World {
         match first {
             "job" => {
                 cluster.edit(parse(&self.identity, rest));
+                self.reconcile();
+            }
+            "flaw" => {
+                cluster.spoil(match rest {
+                    "schedule" => Flaw::Schedule,
+                    "template" => Flaw::Template,
+                    _ => panic!("unknown: {line}"),
+                });
                 self.reconcile();
             }
             "runs" | "fails" => {
@@ -266,7 +277,7 @@ impl World {
             Remark::Planned(period) if self.shows_steps => {
                 self.say(&format!("planned {}", brief_period(*period)));
             }
-            Remark::Finished(_, period, result) if self.shows_steps => {
+            Remark::Finished(Finished { period, result, .. }) if self.shows_steps => {
                 self.say(&format!("finished {} {result:?}", brief_period(*period)));
             }
             _ => {}
