@@ -5,7 +5,7 @@ use crate::book::Book;
 use crate::tell::cut;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
-use kron_core::UtcInstant;
+use kron_core::{Job, PeriodId, UtcInstant};
 
 /// Reason of a spec whose template the API server refuses.
 pub const INVALID_TEMPLATE: &str = "InvalidTemplate";
@@ -34,14 +34,17 @@ pub enum Health {
 }
 
 impl Health {
-    /// Of a `KronJob` with this book.
+    /// Of a `KronJob` with this book and definition.
     #[must_use]
-    pub fn of(book: &Book, is_suspended: bool, error: Option<Trouble>) -> Self {
+    pub fn of(book: &Book, job: &Job, error: Option<Trouble>) -> Self {
         let last = book.last.as_ref().filter(|last| last.outcome == "unschedulable");
+        // What an edit has cured is over.
+        let last = last.filter(|last| last.period_id.parse().is_ok_and(|p| is_hopeless(job, p)));
         let unschedulable = last.map(|last| {
             let reason = last.reason.as_deref().unwrap_or_default();
             format!("period {}: {reason}", last.period_id)
         });
+        let is_suspended = job.policy().suspend;
         Self::Valid { is_suspended, has_next: book.next.is_some(), error, unschedulable }
     }
 
@@ -102,6 +105,11 @@ impl Health {
             })
             .collect()
     }
+}
+
+/// Whether a period of this job has no allowed time.
+fn is_hopeless(job: &Job, period: PeriodId) -> bool {
+    job.prev_period(period.nominal()) == Some(period) && job.decide(period).choice().is_err()
 }
 
 fn time(at: UtcInstant) -> Time {

@@ -113,6 +113,8 @@ pub struct Entry {
     pub unended: Option<String>,
     /// What was told of those that do not end.
     pub stuck: Option<String>,
+    /// Until when it was told to be idle.
+    pub idle: Option<UtcInstant>,
     /// What the API server says of the template.
     pub template: Option<Trial>,
     /// Why its status was lost, until a period has an outcome again.
@@ -248,7 +250,7 @@ impl Desk {
                 if is_another {
                     entry.obstacles.clear();
                     entry.template = Trial::before(held.generation, &held.status);
-                    (entry.checking, entry.lost) = (None, None);
+                    (entry.checking, entry.lost, entry.idle) = (None, None, None);
                 }
                 if is_another || known.generation != held.generation {
                     // What is under way is not stopped by an edit.
@@ -306,6 +308,7 @@ impl Desk {
         entry.obstacles.clear();
         entry.replacing.clear();
         (entry.unended, entry.stuck, entry.lost) = (None, None, None);
+        entry.idle = None;
         entry.untold.clear();
         self.tidy(key);
     }

@@ -24,6 +24,8 @@ pub const PROMPT: Duration = Duration::from_secs(5);
 /// So many periods that wait are claimed at once; others follow when these have an outcome. An
 /// object can only be so large.
 const CLAIMS: usize = 100;
+/// Marks that are no more than this ahead of the clock are what a small correction of it leaves.
+const AHEAD: Duration = Duration::from_secs(1);
 /// How long a Job that is replaced may take to end. After that it is said that it does not,
 /// and the deadline counts.
 const SLOW: Duration = Duration::from_secs(60);
@@ -112,6 +114,9 @@ pub struct Plan<'a> {
     /// The first of those that should have begun, and what does not end; nothing if the Jobs
     /// are to be asked for first.
     pub stuck: Option<(PeriodId, String)>,
+    /// Until when nothing can run because of a mark in the future: the clock was wrong once, or
+    /// is wrong now.
+    pub idle: Option<UtcInstant>,
     /// When to ask again, if nothing happens before.
     pub wake: Option<UtcInstant>,
 }
@@ -189,8 +194,10 @@ pub fn plan<'a>(sight: &Sight<'a>) -> Plan<'a> {
         _ if planner.book != *sight.book => Step::Write,
         _ => planner.tidy(),
     };
-    let Planner { book, remarks, replacing, stuck, waits, .. } = planner;
-    Plan { book, remarks, step, replacing, stuck, wake: waits.into_iter().min() }
+    let Planner { book, remarks, replacing, stuck, mut waits, .. } = planner;
+    let idle = book.ledger.idle_until(sight.clock.saturating_add(AHEAD));
+    waits.extend(idle);
+    Plan { book, remarks, step, replacing, stuck, idle, wake: waits.into_iter().min() }
 }
 
 fn is_covered(sight: &Sight<'_>, permit: &StartPermit<'_>) -> bool {

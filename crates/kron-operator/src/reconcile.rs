@@ -317,16 +317,18 @@ impl Look<'_> {
         };
         let planner = self.context.planner;
         let Ok(plan) = catch_unwind(AssertUnwindSafe(|| planner(&sight))) else {
-            return self.broken(held, &book).await;
+            return self.broken(held, job, &book).await;
         };
-        let Plan { book: planned, remarks, step, replacing, stuck, wake } = plan;
+        let Plan { book: planned, remarks, step, replacing, stuck, idle, wake } = plan;
+        self.tell_idle(held, idle);
         self.replaces(replacing);
         if !matches!(step, Step::Look) {
             self.tell_stuck(held, stuck.as_ref());
         }
         // Of one that has its outcome that says why.
         let stuck = stuck.filter(|_| !planned.pending.is_empty());
-        let error = trouble(&view, trial, stuck.as_ref());
+        let error =
+            trouble(&view, trial, stuck.as_ref()).or_else(|| Some(idleness(self.key, idle?)));
         match step {
             Step::Look => {
                 self.look_at_jobs().await?;
@@ -341,18 +343,18 @@ impl Look<'_> {
                     }
                     return Ok(Then::Again);
                 };
-                self.unended(held, &book, &name, &fail).await?;
+                self.unended(held, (job, &book), &name, &fail).await?;
                 Err(fail)
             }
             Step::Write => {
-                let health = Health::of(&planned, job.policy().suspend, error);
+                let health = Health::of(&planned, job, error);
                 let mut status = held.status.clone();
                 planned.write(&mut status);
                 self.record(held, Some(job), (status, planned), &health, remarks).await?;
                 Ok(Then::Again)
             }
             Step::Tidy { .. } | Step::Rest => {
-                let health = Health::of(&planned, job.policy().suspend, error);
+                let health = Health::of(&planned, job, error);
                 if self.write(held, &planned, &health).await? {
                     return Ok(Then::Again);
                 }
@@ -421,7 +423,7 @@ impl Look<'_> {
         if let Some(entry) = self.context.desk().entry(self.key) {
             entry.lost = Some(note.clone());
         }
-        let health = Health::of(book, job.policy().suspend, Some(("StatusLost", note)));
+        let health = Health::of(book, job, Some(("StatusLost", note)));
         self.write(held, book, &health).await?;
         Ok(Then::Again)
     }
@@ -451,11 +453,31 @@ impl Look<'_> {
         }
     }
 
+    /// A mark in the future is told once: by it nothing runs, and nothing else shows it.
+    fn tell_idle(&self, held: &Held, idle: Option<UtcInstant>) {
+        {
+            let mut desk = self.context.desk();
+            let Some(entry) = desk.entry(self.key) else { return };
+            if std::mem::replace(&mut entry.idle, idle) == idle {
+                return;
+            }
+        }
+        let Some(until) = idle else { return };
+        let (reason, why) = idleness(self.key, until);
+        let line = Line::new(Level::Warn, "idle")
+            .with("identity", format!("{}/{}", self.key.0, self.key.1))
+            .with("job", &self.key.1)
+            .with("idle_until", until)
+            .with("message", &why);
+        self.context.teller.log(&line);
+        self.note(held, true, reason, why, None);
+    }
+
     /// A Job that is replaced cannot be ended: this is said, and tried again.
     async fn unended(
         &mut self,
         held: &Held,
-        book: &Book,
+        (job, book): (&Job, &Book),
         name: &str,
         fail: &Fail,
     ) -> Result<(), Fail> {
@@ -471,7 +493,7 @@ impl Look<'_> {
         };
         self.warn(held, "NotEnded", "ExecutionError", "end jobs", period, &why);
         self.is_told = true;
-        let health = Health::of(book, false, Some(("NotEnded", why)));
+        let health = Health::of(book, job, Some(("NotEnded", why)));
         self.write(held, book, &health).await.map(drop)
     }
 
@@ -527,9 +549,9 @@ impl Look<'_> {
     }
 
     /// The plan could not be made. Nothing was decided, so nothing is recorded but that.
-    async fn broken(&mut self, held: &Held, book: &Book) -> Result<Then, Fail> {
+    async fn broken(&mut self, held: &Held, job: &Job, book: &Book) -> Result<Then, Fail> {
         let why = "the decision failed by an internal error; it is tried again";
-        let health = Health::of(book, false, Some(("DecisionFailed", why.into())));
+        let health = Health::of(book, job, Some(("DecisionFailed", why.into())));
         // With the marks of what is new: what comes due meanwhile is not lost.
         self.write(held, book, &health).await?;
         self.warn(held, "SchedulingError", "SchedulingError", "decide", None, why);
@@ -897,6 +919,17 @@ fn trouble(
         Tried::Fine | Tried::Invalid(_) => None,
     });
     obstacle.or(stuck).or(lost).or(denied)
+}
+
+/// Why nothing runs until then, and the way out.
+fn idleness((namespace, name): &Key, until: UtcInstant) -> Trouble {
+    let patch = r#"{"status":{"marks":null}}"#;
+    let why = format!(
+        "nothing runs until {until}: the status says that periods up to then are handled, so the \
+         clock was wrong once or is wrong now; `kubectl -n {namespace} patch kronjob {name} \
+         --subresource=status --type=merge -p '{patch}'` forgets it"
+    );
+    ("IdleUntil", why)
 }
 
 fn describe(end: &kron_core::Closure, job: Option<&str>) -> (&'static str, String) {

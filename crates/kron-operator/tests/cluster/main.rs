@@ -185,6 +185,7 @@ fn on_a_real_api_server() {
     trouble::a_name_that_is_taken(&bench);
     trouble::removed_by_ttl(&bench);
     trouble::marks_that_are_lost(&bench);
+    trouble::marks_in_the_future(&bench);
     trouble::denied(&bench);
     trouble::unended(&bench);
     told::the_pages(&bench);

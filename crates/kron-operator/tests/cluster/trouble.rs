@@ -248,6 +248,36 @@ pub fn marks_that_are_lost(bench: &Bench) {
     assert_eq!(bench.condition("brief", "SchedulingError"), error);
 }
 
+/// A clock that was ahead once left marks by which nothing runs: this is told, and with the way
+/// out that is told it goes on, but not with the past.
+pub fn marks_in_the_future(bench: &Bench) {
+    let policy = json!({ "deadline": "8784h" });
+    bench.apply("ahead", &json!({ "schedule": "0 0 1 1 *", "policy": policy }));
+    let next = || bench.status("ahead")["nextPeriod"]["periodId"].as_str().map(String::from);
+    let planned = wait("a plan", next);
+    let marks = json!({ "status": { "marks": { "notBefore": "2099-06-01T00:00:00Z" } } });
+    let patch = |marks: &Value| {
+        let patch = ["patch", "kronjob", "ahead", "--subresource=status", "--type=merge", "-p"];
+        bench.kubectl(&[&patch[..], &[&marks.to_string()]].concat());
+    };
+    patch(&marks);
+    let error = wait("a condition", || {
+        Some(bench.condition("ahead", "SchedulingError")).filter(|found| found["status"] == "True")
+    });
+    assert_eq!(error["reason"], "IdleUntil", "{error}");
+    event(bench, "default", "ahead", "IdleUntil");
+    let out = r#"-p '{"status":{"marks":null}}'"#;
+    assert!(error["message"].as_str().unwrap().contains(out), "{error}");
+    let line = "level=warn component=kron-operator event=idle identity=default/ahead";
+    assert!(bench.operator_log().contains(line), "{}", bench.operator_log());
+    patch(&json!({ "status": { "marks": null } }));
+    wait("the plan to be as before", || (next()? == planned).then_some(()));
+    wait("the condition to be gone", || {
+        (bench.condition("ahead", "SchedulingError")["status"] == "False").then_some(())
+    });
+    assert!(bench.jobs("ahead").is_empty());
+}
+
 /// Fault 44: a quota and an admission policy are in the way; this is told, tried again ever
 /// more rarely, and succeeds within the deadline.
 pub fn denied(bench: &Bench) {

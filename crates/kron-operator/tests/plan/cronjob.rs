@@ -71,8 +71,46 @@ fn clock_drifted_back() {
         10:00:00 executed 10:00
         10:01:00 create 10:01
         10:01:00 executed 10:01
+        09:59:30 idle until 10:01:00
         10:02:00 create 10:02
         10:02:00 executed 10:02",
+    );
+}
+
+/// A clock that was far ahead once leaves marks by which nothing runs: this is told. Without
+/// them it goes on, and not with the past.
+#[test]
+fn a_clock_that_was_ahead() {
+    check(
+        "09:59:30
+        job * * * * * @policy(deadline=1h)
+        start
+        10:00:30 clock 2026-03-05T10:00:30Z
+        +10s clock 10:01:30
+        10:02:30 reconcile
+        10:03:30 lose marks
+        10:04:30 end",
+        "10:00:00 create 10:00
+        10:00:00 executed 10:00
+        2026-03-05T10:00:30 superseded 4095 or more
+        2026-03-05T10:00:30 create 2026-03-05T10:00
+        2026-03-05T10:00:30 executed 2026-03-05T10:00
+        10:01:30 idle until 2026-03-05T10:00:00
+        10:03:30 lost: the status has no marks of what was handled
+        10:04:00 create 10:04
+        10:04:00 executed 10:04",
+    );
+    // A second is what a small correction leaves.
+    check(
+        "09:59:30
+        job * * * * *
+        start
+        10:00:00.5 clock 09:59:59.5
+        10:01:30 end",
+        "10:00:00 create 10:00
+        10:00:00 executed 10:00
+        10:01:00 create 10:01
+        10:01:00 executed 10:01",
     );
 }
 

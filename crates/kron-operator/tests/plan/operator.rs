@@ -53,6 +53,8 @@ pub struct Operator {
     obstacles: Vec<Obstacle>,
     replacing: Vec<Replacing>,
     unended: Option<String>,
+    /// Until when it says that nothing can run.
+    pub idle: Option<UtcInstant>,
     /// What it says of Jobs that do not end.
     pub stuck: Option<String>,
     /// Whether it hears nothing of what becomes of Jobs.
@@ -83,6 +85,7 @@ impl Operator {
             replacing: Vec::new(),
             unended: None,
             stuck: None,
+            idle: None,
             is_deaf: false,
             is_late: false,
             is_cut_off: false,
@@ -167,6 +170,7 @@ impl Operator {
         let plan = plan(&sight);
         self.wake = plan.wake;
         self.replacing = plan.replacing;
+        self.idle = plan.idle;
         if !matches!(plan.step, Step::Look) {
             self.stuck = plan.stuck.map(|(_, why)| why);
         }

@@ -209,14 +209,18 @@ impl World {
         for round in 0.. {
             let Some(operator) = &mut self.operator else { return };
             assert!(round < 600, "no end of steps");
-            let stuck = operator.stuck.clone();
+            let (stuck, idle) = (operator.stuck.clone(), operator.idle);
             let did = operator.step(&mut self.cluster);
             if did == Did::Conflict {
                 operator.hear(&self.cluster);
             }
+            let idle = operator.idle.filter(|until| idle != Some(*until));
             let stuck = operator.stuck.clone().filter(|now| stuck.as_ref() != Some(now));
             if let Some(why) = stuck {
                 self.say(&format!("error: {why}"));
+            }
+            if let Some(until) = idle {
+                self.say(&format!("idle until {}", brief(&until.to_string())));
             }
             self.tell(&did);
             if matches!(did, Did::Rest | Did::Unended) {
