@@ -11,9 +11,9 @@ use kron_core::time::duration::Pretty;
 use kron_core::{
     Concurrency, Decision, Job, PeriodId, Record, UtcInstant, UtcSecond, Zone, Zones, timeline,
 };
-use kron_operator::api::{History, KronJobStatus, RunResult, condition};
+use kron_operator::api::{History, KronJobStatus, LastPeriod, RunResult, condition};
 use kron_operator::book::Book;
-use kron_operator::facts::{self, Fact};
+use kron_operator::facts::{self, Fact, Phase};
 use kron_term::choice::Format;
 use kron_term::failure::{Failure, USER, note};
 use kron_term::period::{self, Policy, Rows};
@@ -42,13 +42,16 @@ pub fn why(arguments: &Why, zones: &mut Zones) -> Result<u8, Failure> {
             })?;
             let subject = subject::of(&kronjob, zones)?;
             let uid = kronjob.uid().unwrap_or_default();
-            let jobs = reachable("Jobs", jobs);
-            let facts = jobs.iter().filter_map(Fact::of).filter(|fact| fact.owner == uid);
+            let facts = |jobs: Vec<_>| {
+                let facts = jobs.iter().filter_map(Fact::of);
+                facts.filter(|fact| fact.owner == uid).collect()
+            };
+            let events = reachable("Events", events).unwrap_or_default();
             let seen = Seen {
                 created: facts::created(&kronjob),
                 generation: kronjob.metadata.generation.unwrap_or_default(),
-                jobs: facts.collect(),
-                events: reachable("Events", events).iter().filter_map(Told::of).collect(),
+                jobs: reachable("Jobs", jobs).map(facts),
+                events: events.iter().filter_map(Told::of).collect(),
                 status: kronjob.status,
             };
             (subject, Some(seen))
@@ -66,11 +69,11 @@ pub fn why(arguments: &Why, zones: &mut Zones) -> Result<u8, Failure> {
 }
 
 /// What could be listed; that it could not is told, and no reason to say nothing.
-fn reachable<T>(what: &str, listed: Result<Vec<T>, Failure>) -> Vec<T> {
-    listed.unwrap_or_else(|failure| {
+fn reachable<T>(what: &str, listed: Result<Vec<T>, Failure>) -> Option<Vec<T>> {
+    let tell = |failure: &Failure| {
         note(format_args!("{what} cannot be seen: {}", failure.message()));
-        Vec::new()
-    })
+    };
+    listed.inspect_err(tell).ok()
 }
 
 /// What is seen of a `KronJob` in a cluster, besides its spec.
@@ -82,8 +85,8 @@ pub struct Seen {
     pub created: Option<UtcInstant>,
     /// Generation of its spec.
     pub generation: i64,
-    /// Its Jobs.
-    pub jobs: Vec<Fact>,
+    /// Its Jobs, if they can be seen.
+    pub jobs: Option<Vec<Fact>>,
     /// What was told of it.
     pub events: Vec<Told>,
 }
@@ -145,8 +148,11 @@ struct ConditionAnswer {
 }
 
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 struct PeriodAnswer {
-    decision: Record,
+    period_id: String,
+    /// Nothing if it was made by an earlier spec, of which nobody knows the rest.
+    decision: Option<Record>,
     standing: Standing,
     finished: Option<End>,
     events: Vec<Told>,
@@ -158,6 +164,8 @@ struct PeriodAnswer {
 struct End {
     outcome: String,
     reason: Option<String>,
+    /// The second that was chosen for it then.
+    chosen_time: Option<String>,
     job: Option<String>,
     created_at: Option<String>,
     result: Option<RunResult>,
@@ -218,8 +226,10 @@ pub fn answer(
     let periods: BTreeSet<PeriodId> = match at {
         Some(text) => {
             let at = moment::parse(text, job.zone(), now.floor())?;
-            let period = job.period_of_day(text, at).or_else(|| job.period_at(at));
-            period.into_iter().collect()
+            let recorded =
+                PeriodId::new(at).ok().filter(|period| teller.recorded(*period).is_some());
+            let period = recorded.or_else(|| job.period_of_day(text, at));
+            period.or_else(|| job.period_at(at)).into_iter().collect()
         }
         None => teller.around_now(),
     };
@@ -236,10 +246,12 @@ pub fn answer(
             told.iter().filter(|told| told.note.contains(&about)).cloned().collect();
         events.sort_by(|a, b| a.at.cmp(&b.at));
         events.drain(..events.len().saturating_sub(EVENTS));
+        let is_ours = teller.is_of_this_spec(&decision);
         PeriodAnswer {
-            decision: Record::of(&decision, zones),
+            period_id: about,
+            decision: is_ours.then(|| Record::of(&decision, zones)),
             standing: teller.standing(&decision),
-            finished: teller.finished(period),
+            finished: teller.finished(&decision),
             events,
         }
     };
@@ -291,12 +303,12 @@ impl<'a> Teller<'a> {
 
     fn around_now(&self) -> BTreeSet<PeriodId> {
         let last = self.status.last_period.iter().map(|last| &last.period_id);
-        let active = self.status.active.iter().map(|active| &active.period_id);
         let pending = self.status.pending.iter().map(|pending| &pending.period_id);
         let claimed = self.status.next_period.as_ref().filter(|_| self.is_current());
         let claimed = claimed.and_then(|next| next.period_id.parse().ok());
         let mut periods: BTreeSet<PeriodId> =
-            last.chain(active).chain(pending).filter_map(|period| period.parse().ok()).collect();
+            last.chain(pending).filter_map(|period| period.parse().ok()).collect();
+        periods.extend(self.active());
         periods.extend(claimed.or_else(|| self.next()));
         periods
     }
@@ -311,8 +323,24 @@ impl<'a> Teller<'a> {
         to_come.find(is_open).map(|decision| decision.period())
     }
 
+    /// Its Jobs as they are; the status may be behind.
+    fn facts(&self) -> Option<&[Fact]> {
+        self.seen?.jobs.as_deref()
+    }
+
     fn fact(&self, period: PeriodId) -> Option<&Fact> {
-        self.seen?.jobs.iter().find(|fact| fact.period == period)
+        self.facts()?.iter().find(|fact| fact.period == period)
+    }
+
+    /// Periods whose Jobs have not finished.
+    fn active(&self) -> Vec<PeriodId> {
+        match self.facts() {
+            Some(facts) => facts.iter().filter(|f| f.is_active()).map(|f| f.period).collect(),
+            None => {
+                let active = self.status.active.iter();
+                active.filter_map(|active| active.period_id.parse().ok()).collect()
+            }
+        }
     }
 
     fn recorded(&self, period: PeriodId) -> Option<&History> {
@@ -320,53 +348,83 @@ impl<'a> Teller<'a> {
         self.status.history.iter().find(|entry| entry.period_id == period)
     }
 
+    fn last(&self, period: PeriodId) -> Option<&LastPeriod> {
+        let last = self.status.last_period.as_ref();
+        last.filter(|last| last.period_id == period.to_string())
+    }
+
+    /// Whether what is recorded of a period could have been decided by the spec as it is.
+    fn is_of_this_spec(&self, decision: &Decision<'_>) -> bool {
+        let period = decision.period();
+        let (entry, last, fact) = (self.recorded(period), self.last(period), self.fact(period));
+        let chosen = decision.chosen().map(|chosen| chosen.to_string());
+        let seed_hash = last.and_then(|last| last.seed_hash.as_ref()?.parse().ok());
+        let seed_hash = seed_hash.or(fact.and_then(|fact| fact.seed_hash));
+        let is_recorded = entry.is_some() || last.is_some() || fact.is_some();
+        let is_period = self.job.prev_period(period.nominal()) == Some(period);
+        entry.is_none_or(|entry| entry.chosen_time == chosen)
+            && last.is_none_or(|last| last.chosen_time == chosen)
+            && fact.is_none_or(|f| f.chosen.is_none() || f.chosen == decision.chosen())
+            && seed_hash.is_none_or(|seed_hash| seed_hash == *decision.seed_hash())
+            && (is_period || !is_recorded)
+    }
+
     /// What is recorded of its end, completed by what is seen of its Job.
-    fn finished(&self, period: PeriodId) -> Option<End> {
+    fn finished(&self, decision: &Decision<'_>) -> Option<End> {
+        let period = decision.period();
         let fact = self.fact(period);
         let created_at = fact.map(|fact| fact.created.to_string());
+        let finished_at = fact.and_then(|fact| fact.finished).map(|at| at.floor().to_string());
         if let Some(entry) = self.recorded(period) {
             return Some(End {
                 outcome: entry.outcome.clone(),
                 reason: entry.reason.clone(),
+                chosen_time: entry.chosen_time.clone(),
                 job: entry.job.clone(),
                 created_at,
-                result: entry.result,
-                finished_at: entry.finished_at.clone(),
+                result: entry.result.or_else(|| entry.job.as_ref().and(self.result(period))),
+                finished_at: entry.finished_at.clone().or(finished_at),
             });
         }
-        let last = self.status.last_period.as_ref();
-        if let Some(last) = last.filter(|last| last.period_id == period.to_string()) {
+        if let Some(last) = self.last(period) {
             return Some(End {
                 outcome: last.outcome.clone(),
                 reason: last.reason.clone(),
+                chosen_time: last.chosen_time.clone(),
                 job: last.job.clone(),
                 created_at,
-                result: None,
-                finished_at: None,
+                result: last.job.as_ref().and(self.result(period)),
+                finished_at,
             });
         }
         // A Job is an execution, recorded or not.
         fact.map(|fact| End {
             outcome: "executed".into(),
             reason: None,
+            chosen_time: fact.chosen.or(decision.chosen()).map(|chosen| chosen.to_string()),
             job: Some(fact.name.clone()),
             created_at,
-            result: match fact.phase {
-                facts::Phase::Active => None,
-                facts::Phase::Succeeded => Some(RunResult::Succeeded),
-                facts::Phase::Failed => Some(RunResult::Failed),
-            },
-            finished_at: fact.finished.map(|at| at.floor().to_string()),
+            result: self.result(period),
+            finished_at,
         })
+    }
+
+    /// How the Job of a period that was executed ended, as far as that can be seen.
+    fn result(&self, period: PeriodId) -> Option<RunResult> {
+        let facts = self.facts()?;
+        match facts.iter().find(|fact| fact.period == period).map(|fact| fact.phase) {
+            None => Some(RunResult::Deleted),
+            Some(Phase::Active) => None,
+            Some(Phase::Succeeded) => Some(RunResult::Succeeded),
+            Some(Phase::Failed) => Some(RunResult::Failed),
+        }
     }
 
     fn standing(&self, decision: &Decision<'_>) -> Standing {
         let period = decision.period();
-        let is_active = |name: &str| self.status.active.iter().any(|active| active.name == name);
-        if let Some(finished) = self.finished(period) {
-            let fact = self.fact(period);
+        if let Some(finished) = self.finished(decision) {
             return match finished.job {
-                Some(job) if is_active(&job) || fact.is_some_and(Fact::is_active) => {
+                Some(job) if self.active().contains(&period) => {
                     Standing::Running { job, created_at: finished.created_at }
                 }
                 _ => Standing::Closed { not_before: None },
@@ -408,7 +466,7 @@ impl<'a> Teller<'a> {
                 Standing::Blocked { obstacle: obstacle.into(), missed_at: expiry.to_string() }
             }
             _ if self.job.policy().concurrency == Concurrency::Replace
-                && !self.status.active.is_empty() =>
+                && !self.active().is_empty() =>
             {
                 Standing::Replacing
             }
@@ -467,7 +525,7 @@ impl Answer {
             out += &format!("{no}{type_}: {message}\n");
         }
         for answer in &self.periods {
-            let mut rows = period::choice(&answer.decision, zone, now);
+            let mut rows = answer.choice(zone, now);
             rows.extend(answer.fate(&policy.deadline, now));
             rows.extend(
                 answer
@@ -482,6 +540,23 @@ impl Answer {
 }
 
 impl PeriodAnswer {
+    /// How its second was chosen, as far as that is known.
+    fn choice(&self, zone: &Zone, now: UtcSecond) -> Rows {
+        if let Some(decision) = &self.decision {
+            return period::choice(decision, zone, now);
+        }
+        let time = |text: &str| match text.parse::<UtcSecond>() {
+            Ok(at) => moment::in_full(zone, at, now),
+            Err(_) => text.into(),
+        };
+        let chosen = self.finished.as_ref().and_then(|finished| finished.chosen_time.as_deref());
+        let chosen = chosen.map_or("none".into(), time);
+        vec![
+            ("period", time(&self.period_id)),
+            ("chosen", format!("{chosen}  (decided by an earlier spec)")),
+        ]
+    }
+
     /// What became of it, or will.
     fn fate(&self, deadline: &str, now: UtcSecond) -> Rows {
         let fate = match (&self.standing, &self.finished) {
@@ -498,7 +573,11 @@ impl PeriodAnswer {
             (Standing::Overdue, _) => {
                 format!("is due, and {WHO} has not judged it: it is busy, or not running")
             }
-            (Standing::Waiting, _) => return period::to_come(&self.decision, deadline, now),
+            // What is not recorded can be decided by this spec only.
+            (Standing::Waiting, _) => {
+                let to_come = |decision| period::to_come(decision, deadline, now);
+                return self.decision.as_ref().map(to_come).unwrap_or_default();
+            }
             (Standing::Suspended, _) => period::SUSPENDED.into(),
             (Standing::Invalid { message }, _) => {
                 format!("does not run: the spec cannot be used: {message}")
@@ -529,7 +608,7 @@ impl PeriodAnswer {
                 .created_at
                 .as_ref()
                 .and_then(|at| at.parse::<UtcInstant>().ok())
-                .zip(self.decision.chosen_time.as_ref().and_then(|at| at.parse::<UtcSecond>().ok()))
+                .zip(finished.chosen_time.as_ref().and_then(|at| at.parse::<UtcSecond>().ok()))
                 .and_then(|(created, chosen)| created.since(chosen.instant()));
             let created = match (&finished.created_at, late) {
                 (Some(at), Some(late)) => {

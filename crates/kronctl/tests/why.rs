@@ -62,6 +62,7 @@ fn tell(schedule: &str, seen: Option<&Seen>, at: Option<&str>) -> String {
         ["outcome", "job ", "ended", "if late", "event", "not ", "InvalidSpec", "SchedulingError"]
             .iter()
             .any(|start| line.starts_with(start))
+            || line.contains("earlier spec")
     };
     let lines: Vec<&str> = page.lines().filter(is_told).collect();
     let state = value["periods"][0]["standing"]["state"].as_str().unwrap();
@@ -72,6 +73,7 @@ fn tell(schedule: &str, seen: Option<&Seen>, at: Option<&str>) -> String {
 #[track_caller]
 fn check(schedule: &str, parts: &Value, jobs: Vec<Fact>, at: &str, expected: &str) {
     let status = serde_json::from_value(status(&job(schedule), parts)).unwrap();
+    let jobs = Some(jobs);
     let seen = Seen { status: Some(status), jobs, generation: GENERATION, ..Seen::default() };
     let at = Some(at).filter(|at| !at.is_empty());
     assert_eq!(tell(schedule, Some(&seen), at), expected, "{schedule} {parts}");
@@ -91,7 +93,7 @@ const DAILY: &str = "0 10 * * * @win(after,1h)";
 fn entry(outcome: &str, more: &Value) -> Value {
     let mut entry = json!({
         "periodId": "2026-03-02T10:00:00Z",
-        "chosenTime": "2026-03-02T10:14:54Z",
+        "chosenTime": "2026-03-02T10:45:22Z",
         "outcome": outcome,
     });
     for (key, value) in more.as_object().unwrap() {
@@ -157,7 +159,7 @@ fn what_has_been() {
         ),
         vec![],
         at,
-        "closed\noutcome       unschedulable: the constraints allow no second of the window",
+        "closed\nchosen        none  (decided by an earlier spec)\noutcome       unschedulable: the constraints allow no second of the window",
     );
     // Created, and not recorded yet.
     check(
@@ -177,6 +179,73 @@ fn what_has_been() {
         &closed("; or it was due before 2026-03-01T00:00:00Z, when nothing of it counted yet"),
     );
     check(DAILY, &json!({}), vec![], "2026-03-01", &closed(""));
+}
+
+/// A Job as it is says more than a status that nobody has brought up to date.
+#[test]
+fn jobs_that_the_status_is_behind_of() {
+    let at = "2026-03-02";
+    let mut status = entry("executed", &json!({ "job": "backup-29540760" }));
+    status["active"] = json!([{ "name": "backup-29540760", "periodId": "2026-03-02T10:00:00Z" }]);
+    let executed = |ended: &str, created: &str| {
+        format!(
+            "closed\noutcome       executed\njob           backup-29540760{created}\nended         {ended}"
+        )
+    };
+    let created = "  created 2026-03-02T10:45:23Z, 1 s after the chosen time";
+    for (phase, ended) in [(Phase::Succeeded, "succeeded"), (Phase::Failed, "failed")] {
+        let mut fact = fact("2026-03-02T10:00:00Z", phase);
+        fact.finished = Some("2026-03-02T10:50:00Z".parse().unwrap());
+        let expected = executed(&format!("2026-03-02T10:50:00Z  {ended}"), created);
+        check(DAILY, &status, vec![fact], at, &expected);
+    }
+    let gone = executed("deleted before anybody saw how it finished", "");
+    check(DAILY, &status, vec![], at, &gone);
+    // Only the status can be seen.
+    let value = serde_json::from_value(self::status(&job(DAILY), &status)).unwrap();
+    let seen = Seen { status: Some(value), generation: GENERATION, ..Seen::default() };
+    assert_eq!(
+        tell(DAILY, Some(&seen), Some(at)),
+        "running\noutcome       executed: running as Job backup-29540760"
+    );
+}
+
+/// OPR-10: what was decided by an earlier spec is told as it was recorded, and nothing is said
+/// of what is not known of it.
+#[test]
+fn earlier_specs() {
+    let chosen = "2026-03-02T10:14:54Z";
+    let executed = json!({ "chosenTime": chosen, "job": "backup-29540760", "result": "succeeded" });
+    let history = entry("executed", &executed);
+    let mut early = fact("2026-03-02T10:00:00Z", Phase::Succeeded);
+    early.created = "2026-03-02T10:14:57Z".parse().unwrap();
+    let last = json!({ "lastPeriod": {
+        "periodId": "2026-03-02T10:00:00Z", "nominalTime": "2026-03-02T10:00:00Z",
+        "chosenTime": "2026-03-02T10:45:22Z", "outcome": "missed", "reason": "too late",
+        "seedHash": "0".repeat(64),
+    } });
+    let line = |at: &str| {
+        let minutes = if at.contains("10:14") { "1h 45m" } else { "1h 14m" };
+        format!(
+            "closed\nchosen        {at}  Mon {} +00:00  {minutes} ago  (decided by an earlier spec)\noutcome       ",
+            at.replace(['T', 'Z'], " ").trim()
+        )
+    };
+    let ended = "executed\njob           backup-29540760  created 2026-03-02T10:14:57Z, 3 s after the chosen time\nended         succeeded";
+    check(DAILY, &history, vec![early], "2026-03-02", &format!("{}{ended}", line(chosen)));
+    // The same second by another seed.
+    check(
+        DAILY,
+        &last,
+        vec![],
+        "2026-03-02",
+        &format!("{}missed: too late", line("2026-03-02T10:45:22Z")),
+    );
+    // Of a schedule that has no such period.
+    let other = "30 11 * * * @win(after,1h)";
+    let exact = "2026-03-02T10:00:00Z";
+    let missed = entry("missed", &json!({ "chosenTime": chosen, "reason": "too late" }));
+    check(other, &missed, vec![], exact, &format!("{}missed: too late", line(chosen)));
 }
 
 #[test]
@@ -251,11 +320,10 @@ fn what_will_be() {
         "overdue\noutcome       is due, and the operator has not judged it: it is busy, or not running",
     );
     let replace = "0 12 * * * @policy(concurrency=replace)";
-    let active = json!({ "active": [{ "name": "backup-1", "periodId": "2026-03-01T12:00:00Z" }] });
     check(
         replace,
-        &next(active),
-        vec![],
+        &next(json!({})),
+        vec![fact("2026-03-01T10:00:00Z", Phase::Active)],
         NOW,
         "replacing\noutcome       waits for the execution before it to end",
     );
@@ -267,7 +335,7 @@ fn around_now() {
     let last = json!({
         "lastPeriod": {
             "periodId": "2026-03-02T10:00:00Z", "nominalTime": "2026-03-02T10:00:00Z",
-            "chosenTime": "2026-03-02T10:14:54Z", "outcome": "missed", "reason": "too late",
+            "chosenTime": "2026-03-02T10:45:22Z", "outcome": "missed", "reason": "too late",
         },
     });
     check(
