@@ -69,7 +69,7 @@ pub struct Teller {
 /// What was told when, and when what is old was forgotten last.
 #[derive(Default)]
 struct Told {
-    notes: HashMap<(Key, &'static str, String), Instant>,
+    notes: HashMap<(String, &'static str, String), Instant>,
     tidied: Option<Instant>,
 }
 
@@ -89,8 +89,9 @@ impl Told {
     }
 }
 
-fn subject(note: &Note) -> (Key, &'static str, String) {
-    (note.key.clone(), note.reason, note.note.clone())
+/// The same of another object of that name is something else.
+fn subject(note: &Note) -> (String, &'static str, String) {
+    (note.uid.clone(), note.reason, note.note.clone())
 }
 
 impl Teller {

@@ -179,6 +179,11 @@ async fn events_that_are_not_taken() {
             teller.finish().await;
             assert_eq!(count.load(Ordering::SeqCst), expected, "{code} {refuses}");
         }
+        // Another object of that name has its own.
+        let before = count.load(Ordering::SeqCst);
+        teller.note(Note { uid: "v".into(), ..note });
+        teller.finish().await;
+        assert_eq!(count.load(Ordering::SeqCst), before + 1, "{code} {refuses}");
     }
 }
 
