@@ -126,14 +126,14 @@ impl Book {
         self.enter(end, Some(seed_hash), job);
     }
 
-    /// The book of a `KronJob` whose spec cannot be used: nothing of it is planned.
+    /// The book that is in a status, whatever the spec says.
     #[must_use]
-    pub fn unplanned(status: &KronJobStatus, now: UtcInstant) -> Self {
+    pub fn kept(status: &KronJobStatus, now: UtcInstant) -> Self {
         Self {
             ledger: marked(status, now),
             last: status.last_period.clone(),
-            next: None,
-            pending: Vec::new(),
+            next: status.next_period.clone(),
+            pending: status.pending.clone(),
             active: status.active.clone(),
             history: status.history.clone(),
         }

@@ -9,6 +9,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod alarm;
+pub mod announce;
 pub mod api;
 pub mod book;
 pub mod cli;

@@ -160,7 +160,7 @@ pub enum Remark {
         /// The seed of its decision, if that is known.
         seed_hash: Option<SeedHash>,
         /// Its Job, if there is one.
-        job: Option<String>,
+        job: Option<Created>,
     },
     /// So many periods were passed over; whether there may be more.
     Superseded(u32, bool),
@@ -168,6 +168,23 @@ pub enum Remark {
     Planned(PeriodId),
     /// A Job has finished, or is gone.
     Finished(Finished),
+}
+
+/// A Job that was created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Created {
+    /// Its name.
+    pub name: String,
+    /// When.
+    pub at: UtcInstant,
+}
+
+impl Created {
+    /// This one.
+    #[must_use]
+    pub fn of(fact: &Fact) -> Self {
+        Self { name: fact.name.clone(), at: fact.created }
+    }
 }
 
 /// Plans the next step.
@@ -225,7 +242,7 @@ impl<'a> Planner<'a> {
             let end = Closure::found(fact.period, fact.chosen.or(decision.chosen()));
             // It may have been decided by an earlier definition.
             let seed_hash = fact.seed_hash.unwrap_or(*decision.seed_hash());
-            self.close(end, seed_hash, Some(&fact.name));
+            self.close(end, seed_hash, Some(fact));
         }
         !found.is_empty()
     }
@@ -415,9 +432,10 @@ impl<'a> Planner<'a> {
         is_slow.then(|| format!("Job `{name}` of period {period} does not end{more}"))
     }
 
-    fn close(&mut self, end: Closure, seed_hash: SeedHash, job: Option<&str>) {
-        self.book.close(self.sight.job, &end, seed_hash, job, self.sight.now);
-        let (seed_hash, job) = (Some(seed_hash), job.map(String::from));
+    fn close(&mut self, end: Closure, seed_hash: SeedHash, fact: Option<&Fact>) {
+        let name = fact.map(|fact| &*fact.name);
+        self.book.close(self.sight.job, &end, seed_hash, name, self.sight.now);
+        let (seed_hash, job) = (Some(seed_hash), fact.map(Created::of));
         self.remarks.push(Remark::Outcome { end, seed_hash, job });
     }
 

@@ -4,6 +4,7 @@
 //! Whatever fails is planned anew from what is known then; nothing here remembers what it
 //! was about to do.
 
+use crate::announce::Announcement;
 use crate::api::KronJobStatus;
 use crate::book::{Book, Finished, Origin};
 use crate::cluster::{Cluster, Fail};
@@ -502,7 +503,7 @@ impl Look<'_> {
     async fn invalid(&self, view: &View, held: &Held, invalid: Unusable) -> Result<Then, Fail> {
         let Unusable { flaw, reason, category, why } = invalid;
         let now = now();
-        self.tell_heard(held, None, &Book::unplanned(&held.status, now));
+        self.tell_heard(held, None, &Book::kept(&held.status, now));
         let care = unusable::care(&held.status, &view.jobs, flaw, limits(held), now);
         let health = Health::Invalid(reason, why.clone());
         let known = &held.status.conditions;
@@ -792,6 +793,10 @@ impl Look<'_> {
             |level, event| Line::new(level, event).with("identity", &identity).with("job", name);
         let teller = &self.context.teller;
         for remark in remarks {
+            if let Some(Announcement { is_warning, reason, note, job }) = Announcement::of(&remark)
+            {
+                self.note(held, is_warning, reason, note, job);
+            }
             match remark {
                 Remark::Planned(period) => {
                     let Some(decision) = job.map(|job| job.decide(period)) else { continue };
@@ -803,9 +808,6 @@ impl Look<'_> {
                     self.context.meter.superseded(count);
                     let line = about(Level::Info, "superseded").with("count", count);
                     teller.log(&if at_least { line.with("at_least", true) } else { line });
-                    let more = if at_least { "at least " } else { "" };
-                    let note = format!("{more}{count} periods passed while nobody looked");
-                    self.note(held, false, "Superseded", note, None);
                 }
                 Remark::Finished(Finished { job, period, result }) => {
                     let line = about(Level::Info, "exited")
@@ -816,8 +818,6 @@ impl Look<'_> {
                 }
                 Remark::Outcome { end, seed_hash, job } => {
                     self.context.meter.outcome(end.outcome().as_str());
-                    let is_warning =
-                        matches!(end.outcome(), Outcome::Missed | Outcome::Unschedulable);
                     let level = if end.outcome() == Outcome::Unschedulable {
                         Level::Warn
                     } else {
@@ -829,11 +829,9 @@ impl Look<'_> {
                         .with_some("chosen_time", end.chosen())
                         .with("outcome", end.outcome())
                         .with_some("reason", end.reason())
-                        .with_some("kubernetes_job", job.as_deref())
+                        .with_some("kubernetes_job", job.map(|job| job.name))
                         .with_some("seed_hash", seed_hash);
                     teller.log(&line);
-                    let (reason, note) = describe(&end, job.as_deref());
-                    self.note(held, is_warning, reason, note, job);
                 }
             }
         }
@@ -930,19 +928,4 @@ fn idleness((namespace, name): &Key, until: UtcInstant) -> Trouble {
          --subresource=status --type=merge -p '{patch}'` forgets it"
     );
     ("IdleUntil", why)
-}
-
-fn describe(end: &kron_core::Closure, job: Option<&str>) -> (&'static str, String) {
-    let period = end.period();
-    let chosen = end.chosen().map_or_else(|| "no time".to_string(), |chosen| chosen.to_string());
-    let reason = end.reason().map(ToString::to_string).unwrap_or_default();
-    match end.outcome() {
-        Outcome::Executed => (
-            "Executed",
-            format!("period {period}: created Job {} at {chosen}", job.unwrap_or_default()),
-        ),
-        Outcome::Skipped => ("Skipped", format!("period {period}, chosen {chosen}: {reason}")),
-        Outcome::Missed => ("Missed", format!("period {period}, chosen {chosen}: {reason}")),
-        Outcome::Unschedulable => ("Unschedulable", format!("period {period}: {reason}")),
-    }
 }

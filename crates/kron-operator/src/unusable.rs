@@ -6,7 +6,7 @@
 use crate::api::KronJobStatus;
 use crate::book::{self, Book};
 use crate::facts::Fact;
-use crate::plan::Remark;
+use crate::plan::{Created, Remark};
 use crate::upkeep::{Limits, Upkeep};
 use kron_core::UtcInstant;
 
@@ -42,14 +42,15 @@ pub fn care(
     limits: Limits,
     now: UtcInstant,
 ) -> Care {
-    let mut book = Book::unplanned(status, now);
+    let mut book = Book::kept(status, now);
+    (book.next, book.pending) = (None, Vec::new());
     let found = book.unrecorded(jobs);
     // What has never been seen, or was lost, is begun when the spec can be used.
     let has_marks = book::has_marks(status) || !found.is_empty();
     let mut remarks = Vec::new();
     for fact in found {
         let (end, seed_hash) = (book.find(fact), fact.seed_hash);
-        remarks.push(Remark::Outcome { end, seed_hash, job: Some(fact.name.clone()) });
+        remarks.push(Remark::Outcome { end, seed_hash, job: Some(Created::of(fact)) });
     }
     remarks.extend(book.note_results(jobs).into_iter().map(Remark::Finished));
     if flaw == Flaw::Schedule {
