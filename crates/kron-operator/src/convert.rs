@@ -141,6 +141,11 @@ impl Text {
                 },
             });
         }
+        self.plain(field, value);
+    }
+
+    /// The value of a field, whatever it is.
+    fn plain(&mut self, field: String, value: &str) {
         let start = self.schedule.len();
         self.schedule.push_str(value);
         self.parts.push((start..self.schedule.len(), field));
@@ -186,7 +191,13 @@ fn key_length(field: &str, part: &str) -> usize {
 #[must_use]
 pub fn schedule(spec: &KronJobSpec) -> Text {
     let mut text = Text::default();
-    text.value("spec.schedule", spec.schedule.trim(), &[]);
+    let fields = spec.schedule.trim();
+    if is_macro(fields) {
+        // The parser knows what to write in its place.
+        text.plain("spec.schedule".into(), fields);
+    } else {
+        text.value("spec.schedule", fields, &[]);
+    }
     text.word(" @tz(");
     text.value("spec.timezone", &spec.timezone, &[' ', ',']);
     let Window { mode, duration } = &spec.window;
@@ -198,6 +209,12 @@ pub fn schedule(spec: &KronJobSpec) -> Text {
     policy(&mut text, &spec.policy);
     constraints(&mut text, &spec.constraints);
     text
+}
+
+/// Whether it is something like `@daily` or `@every 5m`.
+fn is_macro(fields: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == ' ';
+    fields.strip_prefix('@').is_some_and(|name| name.chars().all(is_plain))
 }
 
 /// The word of the syntax, which is that of the field.
@@ -238,9 +255,8 @@ fn seed(text: &mut Text, seed: &Seed) {
     text.word(&word(strategy));
     if !salt.is_empty() {
         text.word(",salt=");
-        let start = text.schedule.len();
-        text.word(&format!("\"{}\"", salt.replace('\\', "\\\\").replace('"', "\\\"")));
-        text.parts.push((start..text.schedule.len(), "spec.seed.salt".into()));
+        let salt = format!("\"{}\"", salt.replace('\\', "\\\\").replace('"', "\\\""));
+        text.plain("spec.seed.salt".into(), &salt);
     }
     text.word(")");
 }

@@ -186,8 +186,12 @@ fn mistakes() {
     check("schedule: '0 10 * *'", "spec.schedule: 4 cron fields, but there must be five");
     check(
         "schedule: '@daily'",
-        "spec.schedule: '@' cannot be part of it (modifiers are fields of their own: \
-         timezone, window, distribution, seed, policy, constraints)",
+        "spec.schedule: macro `@daily` is not accepted (write `0 0 * * *`)",
+    );
+    check(
+        "schedule: '@every 5m'",
+        "spec.schedule: macro `@every` is not accepted (write a step, such as `*/15 * * * *`)
+spec.schedule: unexpected `5m` after the modifiers",
     );
     check("schedule: ''", "spec.schedule: no cron fields");
     check(

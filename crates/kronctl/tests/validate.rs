@@ -111,6 +111,10 @@ fn schedules() {
     );
     check(
         "schedule: '@daily'",
+        &["macro spec.schedule: macro `@daily` is not accepted (write `0 0 * * *`) @6:14-20"],
+    );
+    check(
+        "schedule: '@tz(UTC) 0 0 * * *'",
         &[
             "unexpected-character spec.schedule: '@' cannot be part of it (modifiers are fields of their own: timezone, window, distribution, seed, policy, constraints) @6:14-15",
         ],

@@ -34,7 +34,7 @@ use serde_json::Value;
 #[serde(rename_all = "camelCase")]
 pub struct KronJobSpec {
     /// Five cron fields: minute, hour, day of month, month, day of week.
-    #[schemars(length(min = 9, max = 1024))]
+    #[schemars(length(min = 1, max = 1024))]
     pub schedule: String,
     /// IANA name of the zone in which the schedule and its constraints are read.
     #[serde(default = "utc")]
@@ -213,11 +213,11 @@ pub enum SeedName {
 /// `months=JAN-MAR`, `date=2026-12-25`, `dates=2026-12-24..2026-12-31`.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Constraints {
-    /// Every one of these must hold at the chosen time.
+    /// At the chosen time each kind of clause must hold; of several of one kind, one is enough.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 1024)))]
     pub only: Vec<String>,
-    /// None of these may.
+    /// None of these may hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 1024)))]
     pub avoid: Vec<String>,
