@@ -4,7 +4,7 @@
 //! What needs Helm is skipped, loudly, where there is no control plane: `kron-cluster build`
 //! makes one, and Helm with it.
 
-use clap::Parser;
+use clap::{Arg, CommandFactory, Parser};
 use kron_cluster::{Cluster, Options, start_or_skip};
 use kron_operator::cli::Cli;
 use serde::Deserialize;
@@ -340,6 +340,9 @@ fn bad_values_are_refused(bench: &Bench) {
         ("concurrency=0", "/concurrency"),
         ("concurrency=65536", "/concurrency"),
         ("extraArgs=--listen=[::]:8080", "/extraArgs"),
+        ("extraArgs[0]=--listen=[::]:9090", "/extraArgs/0"),
+        ("extraArgs[0]=--listen", "/extraArgs/0"),
+        ("extraArgs[0]=debug", "/extraArgs/0"),
         ("metrics.service.port=http", "/metrics/service/port"),
         ("metrics.serviceMonitor.enabled=1", "/metrics/serviceMonitor/enabled"),
         ("serviceAccount.annotations.number=1", "/serviceAccount/annotations/number"),
@@ -350,6 +353,18 @@ fn bad_values_are_refused(bench: &Bench) {
     ] {
         let Err(refused) = bench.render(&["--set", value]) else { panic!("{value} is accepted") };
         assert!(refused.contains(words), "{value}: {refused}");
+    }
+    // What the chart sets, or must be as it is, cannot be said again.
+    let program = Cli::command();
+    let run = program.find_subcommand("run").unwrap();
+    let flags = run.get_arguments().filter_map(Arg::get_long);
+    let flags: Vec<&str> = flags.filter(|flag| !["help", "listen"].contains(flag)).collect();
+    assert!(flags.contains(&"leader-elect") && flags.contains(&"lease-name"), "{flags:?}");
+    for flag in flags {
+        for value in [format!("--{flag}"), format!("--{flag}=1"), format!("--{flag} 1")] {
+            let refused = bench.render(&["--set", &format!("extraArgs[0]={value}")]);
+            assert!(refused.is_err_and(|why| why.contains("/extraArgs/0")), "{value}");
+        }
     }
 }
 
