@@ -36,10 +36,15 @@ else
 	@exec $(DEMO) $(TARGET)/demo
 endif
 
-## Everything that can be tested on this machine. Where `make cluster` has been, that
-## includes the operator against a real API server; elsewhere those tests say that they are
-## skipped.
+## Everything that can be tested on this machine. Where there is Go, that includes the operator
+## against a real API server, which is built before if it has not been (`make cluster`);
+## CLUSTER=no does not build it. Without one those tests say that they are skipped.
 test:
+ifneq ($(CLUSTER),no)
+	@if command -v go >/dev/null && ! $(MAKE) --no-print-directory cluster; then \
+	  echo '*** NO CONTROL PLANE: the tests against an API server are skipped (see above) ***' >&2; \
+	  [ -z "$${KRON_CLUSTER_REQUIRED+set}" ]; fi
+endif
 	$(CARGO) test --locked
 
 ## Builds a Kubernetes control plane for the operator's tests, once for each user (needs
