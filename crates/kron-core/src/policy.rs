@@ -274,6 +274,9 @@ pub struct Replacement<'j> {
     permit: StartPermit<'j>,
 }
 
+/// The obstacle of a replacement that has waited too long, with the next one behind it.
+pub const UNENDED: &str = "what it was to replace had not ended";
+
 impl<'j> Replacement<'j> {
     /// What is to be started.
     #[must_use]

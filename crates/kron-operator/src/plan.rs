@@ -15,7 +15,7 @@ use crate::obstacle::{Obstacle, again_at};
 use crate::upkeep::{HOLD, Limits, Upkeep, free_at};
 use kron_core::{
     Closure, Concurrency, Decision, Job, Outcome, PeriodId, SeedHash, Situation, StartPermit,
-    UtcInstant, Verdict, agenda, judge,
+    UNENDED, UtcInstant, Verdict, agenda, judge,
 };
 use std::time::Duration;
 
@@ -256,12 +256,17 @@ impl<'a> Planner<'a> {
     /// Judges what is due; the step that begins an execution, if one is to begin.
     fn judge_due(&mut self) -> Option<Step<'a>> {
         let Sight { job, since, now, .. } = self.sight;
-        let agenda = agenda(job, &self.book.ledger, since, &[], now);
+        // Whoever claimed these saw them come due.
+        let pending = self.sight.book.pending.iter();
+        let seen: Vec<PeriodId> =
+            pending.filter_map(|claim| claim.period_id.parse().ok()).collect();
+        let agenda = agenda(job, &self.book.ledger, since, &seen, now);
         let mut begin = None;
         // Due, and without an outcome yet.
         let mut open: Vec<Decision<'a>> = Vec::new();
-        for decision in &agenda.due {
-            match self.judge_one(decision) {
+        for (place, decision) in agenda.due.iter().enumerate() {
+            let is_followed = self.is_any_waiting(&agenda.due[place + 1..]);
+            match self.judge_one(decision, is_followed) {
                 Fate::Nothing => {}
                 Fate::Closed(end) => self.close(end, *decision.seed_hash(), None),
                 Fate::Waits => open.push(*decision),
@@ -300,7 +305,19 @@ impl<'a> Planner<'a> {
         begin
     }
 
-    fn judge_one(&mut self, decision: &Decision<'a>) -> Fate<'a> {
+    /// Whether any of these waits until others are ended, or will.
+    fn is_any_waiting(&self, due: &[Decision<'a>]) -> bool {
+        let Sight { job, replacing, now, .. } = self.sight;
+        let is_in_time = |decision: &Decision<'_>| {
+            decision.chosen().is_some_and(|chosen| now < job.policy().expiry(chosen))
+        };
+        due.iter().any(|decision| {
+            let is_waiting = replacing.iter().any(|waiting| waiting.period == decision.period());
+            is_waiting || is_in_time(decision)
+        })
+    }
+
+    fn judge_one(&mut self, decision: &Decision<'a>, is_followed: bool) -> Fate<'a> {
         let period = decision.period();
         let Sight { jobs, obstacles, replacing, .. } = self.sight;
         let obstacle = obstacles.iter().find(|obstacle| obstacle.period == period);
@@ -310,9 +327,10 @@ impl<'a> Planner<'a> {
         let since = since.map_or(self.sight.now, |waiting| waiting.since);
         // What is remembered may have ended.
         let stuck = waiting.filter(|_| self.sight.is_live).and_then(|_| self.undead(since));
-        // Ending others does not count against the deadline, unless they do not end; what comes
-        // after does.
-        let is_patient = obstacle.is_none() && stuck.is_none();
+        // Ending others does not count against the deadline, unless they do not end or the next
+        // is waiting already; what comes after does.
+        let is_patient = obstacle.is_none() && stuck.is_none() && !is_followed;
+        let unended = waiting.filter(|_| is_followed).map(|_| UNENDED);
         let judged = waiting.map_or(Some(self.sight.now), |waiting| waiting.judged);
         let judged = judged.filter(|_| is_patient);
         let now = judged.unwrap_or(self.sight.now);
@@ -321,7 +339,7 @@ impl<'a> Planner<'a> {
         let situation = Situation {
             ledger: &self.book.ledger,
             active: &active,
-            obstacle: obstacle.map(|obstacle| &*obstacle.why).or(stuck.as_deref()),
+            obstacle: obstacle.map(|obstacle| &*obstacle.why).or(stuck.as_deref()).or(unended),
             now,
         };
         self.stuck = self.stuck.take().or_else(|| stuck.clone().map(|stuck| (period, stuck)));

@@ -60,26 +60,32 @@ pub fn choice(record: &Record, zone: &Zone, now: UtcSecond) -> Rows {
     rows
 }
 
-/// The same of a period that was decided by another definition than the present one: no
-/// more is known than what was recorded.
+/// What is recorded of a choice that another definition made than the present one.
+#[derive(Clone, Copy, Debug)]
+pub struct Earlier<'a> {
+    /// The period.
+    pub period: &'a str,
+    /// Its chosen time, if it had one.
+    pub chosen: Option<&'a str>,
+    /// The seed, if that was recorded.
+    pub seed_hash: Option<&'a str>,
+    /// What a definition is called.
+    pub definition: &'a str,
+}
+
+/// How the second was chosen, as far as that was recorded.
 #[must_use]
-pub fn choice_of_earlier(
-    period: &str,
-    chosen: Option<&str>,
-    seed_hash: &str,
-    zone: &Zone,
-    now: UtcSecond,
-) -> Rows {
+pub fn earlier_choice(earlier: &Earlier<'_>, zone: &Zone, now: UtcSecond) -> Rows {
+    let Earlier { period, chosen, seed_hash, definition } = earlier;
     let time = |text: &str| match text.parse::<UtcSecond>() {
         Ok(at) => moment::in_full(zone, at, now),
         Err(_) => text.into(),
     };
     let chosen = chosen.map_or_else(|| "none".into(), time);
-    vec![
-        ("period", time(period)),
-        ("seed hash", seed_hash.into()),
-        ("chosen", format!("{chosen}  (by an earlier definition)")),
-    ]
+    let mut rows = vec![("period", time(period))];
+    rows.extend(seed_hash.map(|hash| ("seed hash", hash.into())));
+    rows.push(("chosen", format!("{chosen}  (decided by an earlier {definition})")));
+    rows
 }
 
 /// A period that is yet to come.
@@ -121,8 +127,7 @@ pub const NO_SUCH_PERIOD: &str = "the schedule has no such period";
 pub fn closed(who: &str) -> String {
     format!(
         "closed without a record of its own: it passed while {who} was not running or the clock \
-         jumped, and only the latest such period is judged; or its state was reset; or its record has \
-         left the history"
+         jumped, and only the latest such period is judged; or its record has left the history"
     )
 }
 
@@ -131,7 +136,7 @@ pub fn closed(who: &str) -> String {
 pub fn before_first(not_before: &str, who: &str) -> String {
     format!(
         "does not run: it was due before {not_before}, when {who} first saw the job, its present \
-         schedule, or it after an absence"
+         schedule, or it after an absence, or forgot its marks on request"
     )
 }
 

@@ -16,7 +16,7 @@ use kron_operator::book::Book;
 use kron_operator::facts::{self, Fact, Phase};
 use kron_term::choice::Format;
 use kron_term::failure::{Failure, USER, note};
-use kron_term::period::{self, Policy, Rows};
+use kron_term::period::{self, Earlier, Policy, Rows};
 use kron_term::{moment, terminal};
 use kube::ResourceExt;
 use serde::Serialize;
@@ -545,16 +545,13 @@ impl PeriodAnswer {
         if let Some(decision) = &self.decision {
             return period::choice(decision, zone, now);
         }
-        let time = |text: &str| match text.parse::<UtcSecond>() {
-            Ok(at) => moment::in_full(zone, at, now),
-            Err(_) => text.into(),
+        let earlier = Earlier {
+            period: &self.period_id,
+            chosen: self.finished.as_ref().and_then(|finished| finished.chosen_time.as_deref()),
+            seed_hash: None,
+            definition: "spec",
         };
-        let chosen = self.finished.as_ref().and_then(|finished| finished.chosen_time.as_deref());
-        let chosen = chosen.map_or("none".into(), time);
-        vec![
-            ("period", time(&self.period_id)),
-            ("chosen", format!("{chosen}  (decided by an earlier spec)")),
-        ]
+        period::earlier_choice(&earlier, zone, now)
     }
 
     /// What became of it, or will.

@@ -415,7 +415,7 @@ fn a_status_that_is_behind() {
     let edited = "0 11 * * * @win(after,1h)";
     assert_eq!(
         tell(edited, Some(&seen(DAILY, Some(2))), Some("2026-03-02")),
-        "beforeFirst\noutcome       does not run: it was due before 2026-03-02T12:00:00Z, when the operator first saw the job, its present schedule, or it after an absence"
+        "beforeFirst\noutcome       does not run: it was due before 2026-03-02T12:00:00Z, when the operator first saw the job, its present schedule, or it after an absence, or forgot its marks on request"
     );
 }
 

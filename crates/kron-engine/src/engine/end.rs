@@ -12,7 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
-use kron_core::{Outcome, PeriodId, Situation, UtcInstant, Verdict, judge};
+use kron_core::{Outcome, PeriodId, Situation, UNENDED, UtcInstant, Verdict, judge};
 
 impl Engine {
     /// Alarms whose uptime has come.
@@ -280,8 +280,7 @@ impl Engine {
         }
         let Tracked { entry, ledger, .. } = job;
         let decision = entry.job.decide(period);
-        let obstacle = Some("what it was to replace had not ended");
-        let situation = Situation { ledger, active: &[], obstacle, now: judged_at };
+        let situation = Situation { ledger, active: &[], obstacle: Some(UNENDED), now: judged_at };
         let seed_hash = *decision.seed_hash();
         match judge(&decision, situation) {
             Verdict::Start(permit) => {

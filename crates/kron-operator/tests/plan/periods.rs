@@ -327,6 +327,28 @@ fn deadlines() {
     }
 }
 
+/// OPR-03, SCH-05: what came due while somebody watched and could not be created is not passed
+/// over by whoever takes over.
+#[test]
+fn what_waits_outlasts_its_operator() {
+    let world = play(
+        "09:59:30
+        job 0,1,2 10 * * * @policy(deadline=1h,concurrency=allow)
+        runs 5s
+        start
+        refuse over quota
+        10:02:30 crash
+        10:02:40 start
+        10:03:00 accept
+        10:20:00 reconcile",
+    );
+    let done: Vec<&String> = world.log.iter().filter(|line| !line.contains("refused")).collect();
+    let minutes = ["10:00", "10:01", "10:02"];
+    let created =
+        minutes.map(|m| [format!("10:03:10 create {m}"), format!("10:03:10 executed {m}")]);
+    assert_eq!(done, created.iter().flatten().collect::<Vec<_>>(), "{:?}", world.log);
+}
+
 /// SPEC, Concurrency: those that are replaced are gone first, which does not count
 /// against the deadline.
 #[test]

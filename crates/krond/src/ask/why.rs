@@ -8,7 +8,7 @@ use kron_core::{Record, UtcInstant, UtcSecond, Zone, Zones};
 use kron_engine::view::{JobView, Standing};
 use kron_term::choice::Format;
 use kron_term::failure::{FATAL, Failure, USER};
-use kron_term::period::{self, Policy, Rows};
+use kron_term::period::{self, Earlier, Policy, Rows};
 use kron_term::terminal;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -71,13 +71,15 @@ impl Context<'_> {
         let record: Record = read(&self.answer["decision"])?;
         let standing: Standing = read(&self.answer["standing"])?;
         let mut rows = match self.earlier(&record, &standing) {
-            Some((chosen, seed_hash)) => period::choice_of_earlier(
-                &record.period_id,
-                chosen.as_deref(),
-                &seed_hash,
-                self.zone,
-                self.now,
-            ),
+            Some((chosen, seed_hash)) => {
+                let earlier = Earlier {
+                    period: &record.period_id,
+                    chosen: chosen.as_deref(),
+                    seed_hash: Some(&seed_hash),
+                    definition: "definition",
+                };
+                period::earlier_choice(&earlier, self.zone, self.now)
+            }
             None => period::choice(&record, self.zone, self.now),
         };
         rows.extend(self.fate(&record, &standing));

@@ -226,7 +226,8 @@ fn obs_02_what_is_known_of_the_last_period() {
     place.ask(&["why", "a", "--at", &at]).prints("window");
     place.jobs(&job.replace("@policy", "@win(after,1h) @seed(daily,salt=x) @policy"));
     place.ask(&["reload"]).exits(0);
-    let why = place.ask(&["why", "a", "--at", &at]).exits(0).prints("by an earlier definition");
+    let why =
+        place.ask(&["why", "a", "--at", &at]).exits(0).prints("decided by an earlier definition");
     assert!(!why.stdout.contains("window"), "{}", why.stdout);
     daemon.stop();
     // The same with a history.
@@ -239,7 +240,7 @@ fn obs_02_what_is_known_of_the_last_period() {
     wait_for("its end", || {
         place.ask(&["why", "a", "--at", &at]).stdout.contains("exit code 3").then_some(())
     });
-    place.ask(&["why", "a", "--at", &at]).exits(0).prints("by an earlier definition");
+    place.ask(&["why", "a", "--at", &at]).exits(0).prints("decided by an earlier definition");
     daemon.stop();
 }
 
