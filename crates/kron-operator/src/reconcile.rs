@@ -278,20 +278,9 @@ impl Look<'_> {
             return Ok(Then::Rest(self.strays_at));
         };
         let trial = view.template.as_ref().filter(|trial| trial.generation == held.generation);
-        let job = match (held.job.as_ref(), trial.map(|trial| &trial.tried)) {
-            (Err(invalid), _) => {
-                let (flaw, reason) = (Flaw::Schedule, "InvalidSchedule");
-                let (category, why) = (invalid.category(), invalid.to_string());
-                let invalid = Unusable { flaw, reason, category, why };
-                return self.invalid(&view, held, invalid).await;
-            }
-            (Ok(_), Some(Tried::Invalid(why))) => {
-                let (flaw, reason) = (Flaw::Template, INVALID_TEMPLATE);
-                let (category, why) = (Category::Validation, why.clone());
-                let invalid = Unusable { flaw, reason, category, why };
-                return self.invalid(&view, held, invalid).await;
-            }
-            (Ok(job), _) => job,
+        let job = match usable(held, trial) {
+            Ok(job) => job,
+            Err(unusable) => return self.invalid(&view, held, unusable).await,
         };
         let now = self.now();
         // What was edited before anybody saw it is as new as the edit, or newer.
@@ -889,6 +878,25 @@ impl Look<'_> {
             }
         }
         now().saturating_add(pause(failures))
+    }
+}
+
+/// The definition, or why there is none to go by.
+fn usable<'h>(held: &'h Held, trial: Option<&Trial>) -> Result<&'h Job, Unusable> {
+    match (held.job.as_ref(), trial.map(|trial| &trial.tried)) {
+        (Err(invalid), _) => Err(Unusable {
+            flaw: Flaw::Schedule,
+            reason: "InvalidSchedule",
+            category: invalid.category(),
+            why: invalid.to_string(),
+        }),
+        (Ok(_), Some(Tried::Invalid(why))) => Err(Unusable {
+            flaw: Flaw::Template,
+            reason: INVALID_TEMPLATE,
+            category: Category::Validation,
+            why: why.clone(),
+        }),
+        (Ok(job), _) => Ok(job),
     }
 }
 

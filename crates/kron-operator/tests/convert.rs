@@ -184,15 +184,6 @@ fn mistakes() {
         "spec.schedule: 6 cron fields, but there must be five (there is no seconds or year field)",
     );
     check("schedule: '0 10 * *'", "spec.schedule: 4 cron fields, but there must be five");
-    check(
-        "schedule: '@daily'",
-        "spec.schedule: macro `@daily` is not accepted (write `0 0 * * *`)",
-    );
-    check(
-        "schedule: '@every 5m'",
-        "spec.schedule: macro `@every` is not accepted (write a step, such as `*/15 * * * *`)
-spec.schedule: unexpected `5m` after the modifiers",
-    );
     check("schedule: ''", "spec.schedule: no cron fields");
     check(
         "schedule: '0 10 * * * @tz(Europe/Paris)'",
@@ -264,6 +255,20 @@ spec.distribution.shape: `exponential` has no parameter `shape`",
     check("constraints: { avoid: [''] }", "spec.constraints.avoid[0]: empty parentheses");
     check("seed: { salt: \"a\\tb\" }", "spec.seed.salt: control character in a string");
     check("seed: { salt: \"a\\nb\" }", "spec.seed.salt: control character in a string");
+}
+
+/// What is written in the place of a macro.
+#[test]
+fn macros() {
+    check(
+        "schedule: '@daily'",
+        "spec.schedule: macro `@daily` is not accepted (write `0 0 * * *`)",
+    );
+    check(
+        "schedule: '@every 5m'",
+        "spec.schedule: macro `@every` is not accepted (write a step, such as `*/15 * * * *`)
+spec.schedule: unexpected `5m` after the modifiers",
+    );
 }
 
 /// What people are shown.

@@ -561,7 +561,7 @@ impl PeriodAnswer {
                 let since = created_at.as_ref().map_or(String::new(), |at| format!(" since {at}"));
                 format!("executed: running as Job {job}{since}")
             }
-            (_, Some(finished)) => return self.end(finished),
+            (_, Some(finished)) => return finished.rows(),
             (Standing::Blocked { obstacle, missed_at }, _) => {
                 period::blocked(obstacle, None, missed_at)
             }
@@ -594,20 +594,22 @@ impl PeriodAnswer {
         };
         vec![("outcome", fate)]
     }
+}
 
+impl End {
     /// How it ended.
-    fn end(&self, finished: &End) -> Rows {
-        let reason = finished.reason.as_ref().map_or(String::new(), |why| format!(": {why}"));
-        let mut rows = vec![("outcome", format!("{}{reason}", finished.outcome))];
-        if let Some(job) = &finished.job {
+    fn rows(&self) -> Rows {
+        let reason = self.reason.as_ref().map_or(String::new(), |why| format!(": {why}"));
+        let mut rows = vec![("outcome", format!("{}{reason}", self.outcome))];
+        if let Some(job) = &self.job {
             // Creation is known to the second.
-            let late = finished
+            let late = self
                 .created_at
                 .as_ref()
                 .and_then(|at| at.parse::<UtcInstant>().ok())
-                .zip(finished.chosen_time.as_ref().and_then(|at| at.parse::<UtcSecond>().ok()))
+                .zip(self.chosen_time.as_ref().and_then(|at| at.parse::<UtcSecond>().ok()))
                 .and_then(|(created, chosen)| created.since(chosen.instant()));
-            let created = match (&finished.created_at, late) {
+            let created = match (&self.created_at, late) {
                 (Some(at), Some(late)) => {
                     format!("  created {at}, {} s after the chosen time", late.as_secs())
                 }
@@ -615,13 +617,13 @@ impl PeriodAnswer {
                 (None, _) => String::new(),
             };
             rows.push(("job", format!("{job}{created}")));
-            let result = match finished.result {
+            let result = match self.result {
                 Some(RunResult::Succeeded) => "succeeded",
                 Some(RunResult::Failed) => "failed",
                 Some(RunResult::Deleted) => "deleted before anybody saw how it finished",
                 None => "nobody saw how",
             };
-            let at = finished.finished_at.as_ref().map_or(String::new(), |at| format!("{at}  "));
+            let at = self.finished_at.as_ref().map_or(String::new(), |at| format!("{at}  "));
             rows.push(("ended", format!("{at}{result}")));
         }
         rows
