@@ -10,7 +10,7 @@ use futures::StreamExt;
 use k8s_openapi::api::batch::v1::Job as KubeJob;
 use kron_core::{Job, UtcInstant};
 use kron_operator::convert::job_name;
-use kron_operator::facts;
+use kron_operator::facts::{self, Fact};
 use kron_operator::tell::now;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, ResourceExt};
@@ -27,10 +27,14 @@ use tokio::time::sleep;
 
 /// `KronJob`s; each is due once a minute.
 const OBJECTS: usize = 150;
+/// …and others, of which one Job at a time may be active.
+const ALONE: usize = 24;
 
 /// Faults of each phase, and Jobs: fewer would mean little.
 const FAULTS: u32 = 260;
 const JOBS: usize = 120;
+/// Jobs that come after one beside which they must not be.
+const SUCCESSIONS: usize = 5;
 
 /// How much longer than it should a phase may take to have these.
 const LIMIT: Duration = Duration::from_secs(240);
@@ -267,10 +271,24 @@ fn time_of(line: &str) -> UtcInstant {
 
 /// Some end by themselves, and are removed at once.
 fn spec(number: usize) -> Value {
+    templated(number.is_multiple_of(2), "allow")
+}
+
+/// Those that are skipped while another is active, and those that replace it. Some are active
+/// for ever, some for a moment.
+fn alone(number: usize) -> Value {
+    match number % 3 {
+        0 => templated(true, "forbid"),
+        1 => templated(false, "forbid"),
+        _ => templated(true, "replace"),
+    }
+}
+
+fn templated(is_endless: bool, concurrency: &str) -> Value {
     let mut job = json!({ "template": { "spec": {
         "restartPolicy": "Never", "containers": [{ "name": "main", "image": "none" }]
     } } });
-    if number.is_multiple_of(2) {
+    if is_endless {
         job["suspend"] = true.into();
     } else {
         job["parallelism"] = 0.into();
@@ -279,7 +297,7 @@ fn spec(number: usize) -> Value {
     }
     json!({
         "window": { "duration": "59s" },
-        "policy": { "concurrency": "allow", "deadline": "30m" },
+        "policy": { "concurrency": concurrency, "deadline": "30m" },
         "jobTemplate": { "spec": job },
     })
 }
@@ -291,8 +309,15 @@ struct Observer {
     _runtime: Runtime,
 }
 
-/// Which Jobs of a name there were, and when they were created.
-type Seen = BTreeMap<String, BTreeMap<String, UtcInstant>>;
+/// Which Jobs of a name there were.
+type Seen = BTreeMap<String, BTreeMap<String, Sighting>>;
+
+/// When a Job was created, and when it finished or was gone.
+#[derive(Clone, Copy, Debug)]
+struct Sighting {
+    created: UtcInstant,
+    ended: Option<UtcInstant>,
+}
 
 impl Observer {
     fn start(bench: &Bench) -> Self {
@@ -304,6 +329,7 @@ impl Observer {
             let jobs: Api<KubeJob> = Api::default_namespaced(client);
             let mut events = Box::pin(watcher(jobs, watcher::Config::default()));
             while let Some(event) = events.next().await {
+                let is_gone = matches!(event, Ok(Event::Delete(_)));
                 let job = match event {
                     Ok(Event::Apply(job) | Event::InitApply(job) | Event::Delete(job)) => job,
                     Ok(Event::Init | Event::InitDone) => continue,
@@ -317,7 +343,11 @@ impl Observer {
                 let at = job.metadata.creation_timestamp.as_ref().and_then(facts::instant);
                 let mut notes = notes.lock().unwrap();
                 let of_that_name = notes.entry(job.name_any()).or_default();
-                of_that_name.insert(job.uid().unwrap(), at.unwrap());
+                let known = of_that_name
+                    .entry(job.uid().unwrap())
+                    .or_insert(Sighting { created: at.unwrap(), ended: None });
+                let finished = Fact::of(&job).and_then(|fact| fact.finished);
+                known.ended = known.ended.or(finished).or(is_gone.then(now));
             }
         });
         Self { seen, _runtime: runtime }
@@ -332,8 +362,10 @@ impl Observer {
 /// passed over who came when they and a later one were due, while whoever had been there
 /// before failed or died.
 fn check(bench: &Bench, seen: &Seen, begin: UtcInstant, end: UtcInstant, lives: &[Life]) {
-    let created: BTreeMap<&String, Vec<UtcInstant>> =
-        seen.iter().map(|(name, jobs)| (name, jobs.values().copied().collect())).collect();
+    let created: BTreeMap<&String, Vec<UtcInstant>> = seen
+        .iter()
+        .map(|(name, jobs)| (name, jobs.values().map(|job| job.created).collect()))
+        .collect();
     let (mut runs, mut passed, mut given_up, mut wrong) = (0, 0, 0, Vec::new());
     let mut expected = 0;
     for number in 0..OBJECTS {
@@ -405,12 +437,15 @@ fn check_told(seen: &Seen, begin: UtcInstant, end: UtcInstant, lives: &[Life]) {
     for line in lives.iter().flat_map(|life| life.log.lines()) {
         if line.contains(" event=outcome ") {
             let job = line.split(' ').find_map(|word| word.strip_prefix("kubernetes_job="));
-            *told.entry(job.unwrap()).or_default() += 1;
+            // What was skipped has none.
+            if let Some(job) = job {
+                *told.entry(job).or_default() += 1;
+            }
         }
     }
     let (mut once, mut untold, mut wrong) = (0, 0, Vec::new());
     for (name, jobs) in seen {
-        let at = *jobs.values().next().unwrap();
+        let at = jobs.values().next().unwrap().created;
         if at < begin || at.saturating_add(HANGS) > end {
             continue;
         }
@@ -425,6 +460,40 @@ fn check_told(seen: &Seen, begin: UtcInstant, end: UtcInstant, lives: &[Life]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Jobs that came after another of a `KronJob` of which one at a time may be active.
+fn successions(seen: &Seen) -> Vec<(String, Sighting, Sighting)> {
+    let mut found = Vec::new();
+    for number in 0..ALONE {
+        let name = format!("alone-{number}");
+        let is_of_it = |job: &str| job.rsplit_once('-').is_some_and(|(owner, _)| owner == name);
+        let jobs = seen.iter().filter(|(job, _)| is_of_it(job));
+        let mut jobs: Vec<Sighting> = jobs.flat_map(|(_, jobs)| jobs.values().copied()).collect();
+        jobs.sort_by_key(|job| job.created);
+        found.extend(jobs.windows(2).map(|pair| (name.clone(), pair[0], pair[1])));
+    }
+    found
+}
+
+/// Fault 41: whoever leads, none of those that are to be alone is active beside another. (Two
+/// that both believe to be alone may look at the same time.)
+fn check_alone(bench: &Bench, seen: &Seen) {
+    // Times of creation have no fraction, and an end is seen a moment later.
+    const SLACK: Duration = Duration::from_secs(2);
+    let successions = successions(seen);
+    eprintln!("{} Jobs after another of those that are to be alone", successions.len());
+    for (name, first, second) in successions {
+        let is_apart = |ended| second.created.saturating_add(SLACK) >= ended;
+        assert!(first.ended.is_some_and(is_apart), "{name}: {first:?} {second:?}");
+    }
+    for number in 0..ALONE {
+        let name = format!("alone-{number}");
+        for entry in bench.status(&name)["history"].as_array().into_iter().flatten() {
+            let outcome = entry["outcome"].as_str().unwrap();
+            assert!(["executed", "skipped"].contains(&outcome), "{name}: {entry}");
+        }
+    }
+}
+
 /// How long each phase lasts at least; `KRON_FAULT_SECONDS` for a long run.
 fn seconds() -> u64 {
     std::env::var("KRON_FAULT_SECONDS").map_or(30, |text| text.parse().unwrap())
@@ -436,8 +505,9 @@ fn opr_03_04_fault_40_41_42_46_one_job_for_each_period() {
     let seed = now().subsec_nanos().into();
     eprintln!("seed {seed}");
     let chance = Arc::new(Chance::new(seed));
-    let objects: Vec<Value> =
-        (0..OBJECTS).map(|number| object(&format!("fault-{number}"), &spec(number))).collect();
+    let faulty = (0..OBJECTS).map(|number| object(&format!("fault-{number}"), &spec(number)));
+    let alone = (0..ALONE).map(|number| object(&format!("alone-{number}"), &alone(number)));
+    let objects: Vec<Value> = faulty.chain(alone).collect();
     bench
         .cluster
         .apply(&json!({ "apiVersion": "v1", "kind": "List", "items": objects }).to_string())
@@ -450,12 +520,16 @@ fn opr_03_04_fault_40_41_42_46_one_job_for_each_period() {
     let elected = Phase::start(&bench, "elected", &chance, true);
     chance.is_calm.store(false, Ordering::Relaxed);
     chance.kills.store(20, Ordering::Relaxed);
-    elected.run(seconds(), || chance.faults() >= FAULTS && observer.count() >= JOBS);
+    elected.run(seconds(), || {
+        let successions = || successions(&observer.seen.lock().unwrap()).len();
+        chance.faults() >= FAULTS && observer.count() >= JOBS && successions() >= SUCCESSIONS
+    });
     let calm = now();
     elected.end();
     let mut lives = elected.lives();
     drop(elected);
     check_told(&observer.seen.lock().unwrap(), begin, calm, &lives);
+    check_alone(&bench, &observer.seen.lock().unwrap());
 
     // Two that both believe to be alone.
     let rivals = Phase::start(&bench, "rivals", &chance, false);

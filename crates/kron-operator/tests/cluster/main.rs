@@ -10,6 +10,7 @@ mod trouble;
 
 use bench::{Bench, wait};
 use kron_cluster::End;
+use kron_operator::tell::now;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -39,6 +40,7 @@ fn bad_specs_are_refused(bench: &Bench) {
 fn invalid_specs_are_told(bench: &Bench) {
     for (name, spec, words) in [
         ("no-minute", json!({ "schedule": "61 * * * *" }), "minute `61` is out of range"),
+        ("no-macro", json!({ "schedule": "@daily" }), "write `0 0 * * *`"),
         ("no-zone", json!({ "timezone": "Europe/Pariss" }), "did you mean `Europe/Paris`?"),
         (
             "no-template",
@@ -131,20 +133,33 @@ fn jobs_run_at_their_second(bench: &Bench) {
     });
 }
 
-/// A `KronJob` that is edited or resumed does not run because of that.
+/// A `KronJob` that is edited does not run because of that, though by its new schedule a period
+/// was due a moment ago and could still run; nor if it was suspended meanwhile.
 fn edits_fire_nothing(bench: &Bench) {
-    let spec = |minute: u32, suspend: bool| json!({ "schedule": format!("{minute} 0 1 1 *"), "policy": { "suspend": suspend, "deadline": "8784h" } });
-    bench.apply("edited", &spec(0, false));
-    let first = wait("a plan", || next(bench, "edited"));
-    bench.apply("edited", &spec(7, false));
-    let second = wait("another plan", || next(bench, "edited").filter(|next| *next != first));
-    assert!(second.ends_with("00:07:00Z"), "{second}");
-    bench.apply("edited", &spec(7, true));
-    wait("the suspension", || bench.status("edited")["nextPeriod"].is_null().then_some(()));
-    bench.apply("edited", &spec(7, false));
-    wait("the resumption", || next(bench, "edited"));
-    let jobs = bench.get(&["jobs", "-l", "kron.io/kronjob=edited"]);
-    assert_eq!(jobs["items"], json!([]));
+    let yearly = json!({ "schedule": "0 0 1 1 *" });
+    for (name, suspend) in [("edited", false), ("edited-at-rest", true)] {
+        let policy = |suspend| json!({ "suspend": suspend, "deadline": "30m" });
+        bench.apply(name, &yearly);
+        wait("a plan", || next(bench, name));
+        let mut spec = trouble::lonely(name, 2, json!({ "policy": policy(suspend) }));
+        let passed = trouble::due(&bench::definition("default", name, &spec), now())[0].0;
+        while now() < passed.instant().saturating_add(Duration::from_secs(1)) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        bench.apply(name, &spec);
+        if suspend {
+            wait("the suspension", || bench.status(name)["nextPeriod"].is_null().then_some(()));
+            spec["policy"] = policy(false);
+            bench.apply(name, &spec);
+        }
+        let [(second, _), _] = trouble::due(&bench::definition("default", name, &spec), now());
+        wait("another plan", || next(bench, name).filter(|next| *next == second.to_string()));
+        assert!(bench.jobs(name).is_empty(), "{name}");
+        bench.apply(name, &yearly);
+        wait("the first plan", || next(bench, name).filter(|next| next.ends_with("01T00:00:00Z")));
+        assert!(bench.jobs(name).is_empty(), "{name}");
+        assert_eq!(bench.status(name)["lastPeriod"], Value::Null, "{name}");
+    }
 }
 
 fn next(bench: &Bench, name: &str) -> Option<String> {

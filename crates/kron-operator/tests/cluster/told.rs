@@ -68,6 +68,9 @@ pub fn the_log(bench: &Bench) {
         assert!(["error", "warn"].contains(&&*line["level"]), "{line:?}");
         assert!(!line["message"].is_empty(), "{line:?}");
         assert_eq!(line.contains_key("job"), line.contains_key("identity"), "{line:?}");
+        if ["no-minute", "no-zone"].iter().any(|name| line.get("job").is_some_and(|j| j == name)) {
+            assert_eq!(line["error_type"], "ConfigurationError", "{line:?}");
+        }
         let operation = line["operation"].to_string();
         if ["create job", "end jobs"].contains(&&*operation) {
             assert!(line["period_id"].parse::<kron_core::PeriodId>().is_ok(), "{line:?}");

@@ -37,7 +37,7 @@ fn job(more: &Value) -> Value {
 }
 
 /// The first two periods that are due from then on.
-fn due(job: &Job, from: UtcInstant) -> [(UtcSecond, PeriodId); 2] {
+pub fn due(job: &Job, from: UtcInstant) -> [(UtcSecond, PeriodId); 2] {
     let mut due = Vec::new();
     let mut at = from.saturating_sub(Duration::from_secs(120)).floor();
     while let Some(period) = job.next_period(at).filter(|_| due.len() < 2) {
@@ -75,7 +75,7 @@ fn hurried(namespace: &str, name: &str, after: u64, spec: Value) -> Value {
 }
 
 /// …and the next long after.
-fn lonely(name: &str, after: u64, spec: Value) -> Value {
+pub fn lonely(name: &str, after: u64, spec: Value) -> Value {
     let soonest = now().saturating_add(Duration::from_secs(after));
     let limit = soonest.unix_seconds() + 10;
     salted("default", name, soonest, spec, |first, second| (first > limit, first - second))
