@@ -84,13 +84,13 @@ impl Reached {
         Ok(self.patient(api.list(&ours)).await?.items)
     }
 
-    /// The Events about a `KronJob`.
+    /// The Events about a `KronJob`, and not about one of the same name before it.
     ///
     /// # Errors
     /// When they cannot be listed.
-    pub async fn events(&self, kronjob: &str) -> Result<Vec<Event>, Failure> {
+    pub async fn events(&self, uid: &str) -> Result<Vec<Event>, Failure> {
         let api: Api<Event> = Api::namespaced(self.client.clone(), &self.namespace);
-        let about = format!("regarding.kind=KronJob,regarding.name={kronjob}");
+        let about = format!("regarding.kind=KronJob,regarding.uid={uid}");
         Ok(self.patient(api.list(&ListParams::default().fields(&about))).await?.items)
     }
 

@@ -38,7 +38,8 @@ pub fn why(arguments: &Why, zones: &mut Zones) -> Result<u8, Failure> {
         (None, Some(name)) => {
             let (kronjob, jobs, events) = cluster::ask(place, async |reached: &Reached| {
                 let kronjob = reached.kronjob(name).await?;
-                Ok((kronjob, reached.jobs(name).await, reached.events(name).await))
+                let uid = kronjob.uid().unwrap_or_default();
+                Ok((kronjob, reached.jobs(name).await, reached.events(&uid).await))
             })?;
             let subject = subject::of(&kronjob, zones)?;
             let uid = kronjob.uid().unwrap_or_default();

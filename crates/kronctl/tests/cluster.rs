@@ -118,19 +118,28 @@ impl Bench {
         } });
         let patch = ["patch", "kronjob", "backup", "--subresource=status", "--type=merge", "-p"];
         self.cluster.kubectl(&[&patch[..], &[&status.to_string()]].concat()).unwrap();
-        let event = json!({
-            "apiVersion": "events.k8s.io/v1", "kind": "Event",
-            "metadata": { "namespace": "default", "name": "backup.1" },
-            "eventTime": "2026-03-02T00:30:00.000000Z",
-            "reportingController": "kron.io/kron-operator", "reportingInstance": "x",
-            "action": "Schedule", "reason": "Executed", "type": "Normal",
-            "note": format!("period {period}: created Job backup-1"),
-            "regarding": {
-                "apiVersion": "kron.io/v1alpha1", "kind": "KronJob",
-                "namespace": "default", "name": "backup",
-            },
-        });
-        self.cluster.kubectl_with_input(&["create", "-f", "-"], &event.to_string()).unwrap();
+        let of_it = ["get", "kronjob", "backup", "-o", "jsonpath={.metadata.uid}"];
+        let uid = self.cluster.kubectl(&of_it).unwrap();
+        let event = |name: &str, uid: &str, job: &str| {
+            json!({
+                "apiVersion": "events.k8s.io/v1", "kind": "Event",
+                "metadata": { "namespace": "default", "name": name },
+                "eventTime": "2026-03-02T00:30:00.000000Z",
+                "reportingController": "kron.io/kron-operator", "reportingInstance": "x",
+                "action": "Schedule", "reason": "Executed", "type": "Normal",
+                "note": format!("period {period}: created Job {job}"),
+                "regarding": {
+                    "apiVersion": "kron.io/v1alpha1", "kind": "KronJob",
+                    "namespace": "default", "name": "backup", "uid": uid,
+                },
+            })
+        };
+        // One of the same name was there before.
+        for event in
+            [event("backup.1", uid.trim(), "backup-1"), event("backup.0", "other", "namesake-1")]
+        {
+            self.cluster.kubectl_with_input(&["create", "-f", "-"], &event.to_string()).unwrap();
+        }
         let (code, told, remarks) = self.run(&["why", "backup", "--at", "2026-03-02"]);
         assert_eq!((code, &*remarks), (0, ""), "{told}");
         for line in [
@@ -141,6 +150,7 @@ impl Bench {
         ] {
             assert!(told.contains(line), "no {line:?}: {told}");
         }
+        assert!(!told.contains("namesake"), "{told}");
     }
 
     /// One that cannot be used is told of, and hides none of the others.
