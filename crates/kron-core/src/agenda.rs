@@ -6,7 +6,7 @@
 //! bounded: by the windows that can be open at once, and when catching up by
 //! [`CATCH_UP_PERIODS`].
 
-use crate::bounds::{CATCH_UP_PERIODS, STALL};
+use crate::bounds::{CATCH_UP_PERIODS, OPEN_WINDOWS, STALL};
 use crate::decision::Decision;
 use crate::identity::PeriodId;
 use crate::job::Job;
@@ -120,7 +120,8 @@ impl Attention {
 
 /// What a job asks for at `now`, given its ledger and since when the clock has
 /// been watched. What was `seen` to be due before that, and is still open, waits for
-/// something: it is judged again, never passed over.
+/// something: it is judged again, not passed over, as far as it is among the latest
+/// [`OPEN_WINDOWS`].
 #[must_use]
 pub fn agenda<'j>(
     job: &'j Job,
@@ -203,6 +204,7 @@ impl<'j> Survey<'j> {
         let mut attended: Vec<_> = decisions.filter(is_open).collect();
         attended.sort_by_key(Decision::period);
         attended.dedup_by_key(|decision| decision.period());
+        attended.drain(..attended.len().saturating_sub(OPEN_WINDOWS));
         Self { seen: attended.len(), attended, ..Self::default() }
     }
 
@@ -228,8 +230,8 @@ impl<'j> Survey<'j> {
                 return;
             }
             at = second_before(period.nominal().instant());
-            let is_seen = self.attended[..self.seen].iter().any(|seen| seen.period() == period);
-            if is_seen || ledger.is_marked(period) {
+            let seen = self.attended[..self.seen].binary_search_by_key(&period, Decision::period);
+            if seen.is_ok() || ledger.is_marked(period) {
                 continue;
             }
             // Too early to be the latest of anything: no need to decide it.

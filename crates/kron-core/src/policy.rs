@@ -267,7 +267,8 @@ impl<'j> StartPermit<'j> {
 }
 
 /// A start that must wait until the executions it replaces are gone. The
-/// deadline was met when it was judged; ending them does not count against it.
+/// deadline was met when it was judged; ending them does not count against it, unless
+/// the next one is waiting already.
 #[derive(Debug)]
 #[must_use]
 pub struct Replacement<'j> {

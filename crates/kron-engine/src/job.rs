@@ -53,10 +53,6 @@ pub(crate) struct Busy {
 }
 
 impl Busy {
-    pub fn blocked_period(&self, period: PeriodId) -> Option<&Blocked> {
-        self.blocked.iter().find(|blocked| blocked.period == period)
-    }
-
     pub fn is_replacing(&self, period: PeriodId) -> bool {
         self.replacing.iter().any(|(waiting, _)| *waiting == period)
     }
@@ -217,8 +213,8 @@ impl Tracked {
             // What was in the way may be gone.
             busy.unsettled.extend(busy.blocked.drain(..).map(|blocked| blocked.period));
             let policy = entry.job.policy();
-            if policy.concurrency != Concurrency::Replace || policy.suspend {
-                // Nothing is ended for them any more: they are judged anew.
+            if policy.concurrency != Concurrency::Replace || policy.suspend || changed {
+                // Nothing is ended for them any more, or they are others: they are judged anew.
                 busy.unsettled.extend(busy.replacing.drain(..).map(|(period, _)| period));
             }
         }

@@ -18,8 +18,7 @@ use kron_core::line::{Level, Line};
 use kron_core::mutant::{self, Mutant};
 use kron_core::time::duration::Pretty;
 use kron_core::{
-    Closure, Decision, Outcome, PeriodId, Record, SeedHash, Superseded, UtcInstant, UtcSecond,
-    Zones,
+    Closure, Decision, Outcome, PeriodId, Record, SeedHash, UtcInstant, UtcSecond, Zones,
 };
 
 /// The categories of errors that a daemon logs (ERROR-MODEL, Error Categories).
@@ -153,10 +152,9 @@ pub(crate) fn killing(job: &Tracked, run: &Run, pid: u32) -> Line {
 }
 
 /// Periods passed while nobody looked.
-pub(crate) fn superseded(job: &Tracked, superseded: &Superseded) -> Line {
-    let count = superseded.count();
+pub(crate) fn superseded(job: &Tracked, count: u32, is_at_least: bool) -> Line {
     let line = about(Level::Info, "superseded", job).with("count", count);
-    if superseded.is_at_least() { line.with("at_least", true) } else { line }
+    if is_at_least { line.with("at_least", true) } else { line }
 }
 
 /// A state file could not be used.

@@ -65,6 +65,9 @@ pub const CROWD: usize = 16;
 /// …but no more ends than this.
 pub const ENDED: usize = 4096;
 
+/// Periods in line for a place from which on it is looked who still waits.
+pub const WAITING: usize = 1024;
+
 /// How many jobs are named one by one when many have the same trouble.
 pub const NAMED_ONE_BY_ONE: usize = 10;
 

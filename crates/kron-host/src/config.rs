@@ -97,6 +97,9 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, Refusal> {
     let metadata = fs::metadata(&path)
         .or_else(|_| fs::symlink_metadata(&path))
         .map_err(|error| Refusal::unreadable(&path, error))?;
+    if metadata.is_symlink() {
+        return Err(not_a_file(&path, &metadata));
+    }
     if !metadata.is_dir() {
         return Ok(vec![path]);
     }

@@ -2,7 +2,7 @@
 //!
 //! Nothing is decided here. A request that changes anything is sent only while this
 //! process leads ([`Fence`]), which is looked at last of all; and it is given up after
-//! `PATIENCE`. That is less than Jobs are held ([`HOLD`](crate::plan::HOLD)), also if what
+//! `PATIENCE`. That is less than Jobs are held ([`HOLD`](crate::upkeep::HOLD)), also if what
 //! was seen before is as old as it may be ([`PROMPT`](crate::plan::PROMPT)): so no request to
 //! create one arrives when its name could be free again.
 

@@ -3,10 +3,12 @@
 //! is that process, it is run by another that does nothing else.
 
 use crate::signals;
+use kron_term::failure::FATAL;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid};
+use rustix::io::Errno;
+use rustix::process::{WaitOptions, wait};
 use std::io;
 use std::process::Command;
 
@@ -29,7 +31,9 @@ pub fn stand_in() -> io::Result<Option<u8>> {
     let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_CLOEXEC)?;
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
-    let mut command = Command::new("/proc/self/exe");
+    // By its path, for those who look for its name.
+    let program = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
+    let mut command = Command::new(program);
     std::os::unix::process::CommandExt::arg0(&mut command, name);
     let child = command.args(arguments).spawn()?.id();
     let child = Pid::from_raw(i32::try_from(child).map_err(io::Error::other)?);
@@ -48,19 +52,20 @@ pub fn stand_in() -> io::Result<Option<u8>> {
     }
 }
 
-/// Collects whoever has ended; the exit code of the child, if it is among them.
+/// Collects whoever has ended; the exit code of the child, if it is among them. Not by nix,
+/// which fails for whoever was ended by a signal that has no name.
 fn collect(child: Pid) -> Option<u8> {
     let mut code = None;
     loop {
-        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::Exited(pid, status)) if pid == child => {
-                code = u8::try_from(status).ok();
-            }
-            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == child => {
-                code = u8::try_from(128 + signal as i32).ok();
-            }
-            Ok(WaitStatus::StillAlive) | Err(_) => return code,
-            Ok(_) => {}
+        let (pid, status) = match wait(WaitOptions::NOHANG) {
+            Ok(Some(ended)) => ended,
+            // There is nobody left, so there is nothing to wait for.
+            Err(Errno::CHILD) => return code.or(Some(FATAL)),
+            Ok(None) | Err(_) => return code,
+        };
+        if pid.as_raw_nonzero().get() == child.as_raw() {
+            let signalled = || status.terminating_signal().map(|signal| 128 + signal);
+            code = status.exit_status().or_else(signalled).and_then(|code| code.try_into().ok());
         }
     }
 }

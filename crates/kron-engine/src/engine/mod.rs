@@ -12,7 +12,7 @@ use crate::job::{Blocked, Tracked};
 use crate::queue::{Queue, Ticket};
 use crate::report;
 use crate::run::{Alarm, Begun, Run};
-use crate::settings::{JUMP, NAMED_ONE_BY_ONE, Settings};
+use crate::settings::{JUMP, NAMED_ONE_BY_ONE, Settings, WAITING};
 use crate::tally::Tally;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -51,6 +51,8 @@ pub struct Engine {
     begun: VecDeque<(Duration, RunId)>,
     /// Periods kept from starting by the number of runs, in the order in which they came.
     waiting: VecDeque<(JobKey, PeriodId)>,
+    /// How long that may be until those are taken out that do not wait any more.
+    waiting_most: usize,
     attention: Attention,
     last: Moment,
     /// What the daemon was asked to wake up for.
@@ -113,6 +115,7 @@ impl Engine {
             preparing: 0,
             begun: VecDeque::new(),
             waiting: VecDeque::new(),
+            waiting_most: WAITING,
             attention: Attention::begin(moment.now),
             last: moment,
             awaited: None,
@@ -320,11 +323,18 @@ impl Engine {
         }
         let agenda = agenda(&entry.job, ledger, since, &seen, now);
         let mut put_off_before = Vec::new();
+        let mut lapsed = 0;
         if let Some(busy) = busy {
             // What is no longer due is in nobody's way: it was passed over, its
             // marks were reset, or the clock went back to before it.
-            let is_due = |period| agenda.due.iter().any(|decision| decision.period() == period);
-            busy.blocked.retain(|blocked| is_due(blocked.period));
+            let mut due: Vec<PeriodId> = agenda.due.iter().map(Decision::period).collect();
+            due.sort_unstable();
+            busy.blocked.sort_unstable_by_key(|blocked| blocked.period);
+            busy.blocked.retain(|blocked| {
+                // Marks of very many after it have closed it.
+                lapsed += u32::from(ledger.is_marked(blocked.period));
+                due.binary_search(&blocked.period).is_ok()
+            });
             if busy.runs.is_empty() {
                 // There is nothing to wait for.
                 busy.replacing.clear();
@@ -335,7 +345,10 @@ impl Engine {
         let mut put_off = Vec::new();
         let mut verdicts: Vec<(Fate, SeedHash)> = Vec::new();
         for decision in &agenda.due {
-            let blocked = busy.and_then(|busy| busy.blocked_period(decision.period()));
+            let blocked = busy.and_then(|busy| {
+                let place = busy.blocked.binary_search_by_key(&decision.period(), |b| b.period);
+                place.ok().map(|place| &busy.blocked[place])
+            });
             if blocked.is_some_and(|blocked| !blocked.is_ready(now))
                 || busy.is_some_and(|busy| busy.is_replacing(decision.period()))
             {
@@ -386,7 +399,7 @@ impl Engine {
         if !put_off.is_empty() {
             job.busy().put_off = put_off;
         }
-        self.record_superseded(key, &superseded);
+        self.record_superseded(key, superseded.count() + lapsed, superseded.is_at_least());
         for (fate, seed_hash) in verdicts {
             match fate {
                 Fate::Closed(closure)

@@ -13,17 +13,17 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
 use kron_core::mutant::{self, Mutant};
-use kron_core::{Closure, SeedHash, Superseded, UtcInstant};
+use kron_core::{Closure, SeedHash, UtcInstant};
 
 impl Engine {
-    /// Records that periods passed while nobody looked.
-    pub(super) fn record_superseded(&mut self, key: JobKey, superseded: &Superseded) {
-        if superseded.is_empty() {
+    /// Records that periods were passed over.
+    pub(super) fn record_superseded(&mut self, key: JobKey, count: u32, is_at_least: bool) {
+        if count == 0 && !is_at_least {
             return;
         }
-        self.tally.superseded += u64::from(superseded.count());
+        self.tally.superseded += u64::from(count);
         let Some(job) = self.job(key) else { return };
-        let line = report::superseded(job, superseded);
+        let line = report::superseded(job, count, is_at_least);
         if !mutant::is(Mutant::SupersededSilent) {
             self.pending.after.push(After::Log(line));
         }

@@ -6,12 +6,13 @@ use crate::job::{Blocked, Tracked};
 use crate::kept::Last;
 use crate::report;
 use crate::run::{Alarm, Begun, Phase, Run};
-use crate::settings::{PREPARATION, STALLED, backoff};
+use crate::settings::{PREPARATION, STALLED, WAITING, backoff};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::mem;
 use core::time::Duration;
 use kron_core::{Closure, PeriodId, SeedHash, UtcInstant};
 
@@ -40,7 +41,7 @@ impl Engine {
                 blocked.is_crowded_out = true;
             }
             self.waiting.push_back((key, period));
-            return;
+            return self.sweep_waiting();
         }
         let run = RunId(self.next_run);
         self.next_run += 1;
@@ -61,6 +62,20 @@ impl Engine {
         if let Some(job) = self.job_mut(key) {
             job.busy().runs.push(run);
         }
+    }
+
+    /// Forgets who does not wait for a place any more: missed, edited, gone.
+    fn sweep_waiting(&mut self) {
+        if self.waiting.len() < self.waiting_most {
+            return;
+        }
+        let mut waiting = mem::take(&mut self.waiting);
+        waiting.retain(|(key, period)| {
+            let blocked = self.job(*key).map_or(&[][..], Tracked::blocked);
+            blocked.iter().any(|blocked| blocked.is_crowded_out && blocked.period == *period)
+        });
+        self.waiting_most = WAITING.max(2 * waiting.len());
+        self.waiting = waiting;
     }
 
     /// Lets as many runs be prepared as may be at once.

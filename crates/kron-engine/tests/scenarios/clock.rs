@@ -256,6 +256,23 @@ fn nothing_that_waits_is_passed_over() {
     );
 }
 
+/// What waits while thousands after it end is closed by their marks, and counted.
+#[test]
+fn what_waits_too_long_is_counted() {
+    let world = play(
+        "09:59:30
+        job a * * * * * @win(after,0s) @policy(deadline=720h,concurrency=allow)
+        proc a fail=permanent
+        start
+        10:00:10 proc a
+        10:00:20 clock +96h
+        2026-03-06T10:02:10Z end",
+    );
+    let superseded: Vec<_> = world.log.iter().filter(|line| line.contains("superseded")).collect();
+    assert_eq!(superseded.len(), 2, "{:?}", world.log);
+    assert!(superseded[1].ends_with("superseded a 1"), "{:?}", world.log);
+}
+
 /// SCH-03, ERR-32: what was judged before a stall is judged again after it.
 #[test]
 fn stalled_in_the_middle_of_a_start() {

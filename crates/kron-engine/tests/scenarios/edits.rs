@@ -486,3 +486,28 @@ fn lost_and_edited() {
         10:00:50 reloaded +0 ~1 -0",
     );
 }
+
+/// An edit never fires a job: not even for what waits to replace another, which the new
+/// schedule may not have.
+#[test]
+fn an_edit_while_several_wait_to_replace_fires_nothing() {
+    check(
+        "09:59:30
+        job a 0-2 10 * * * @win(after,0s) @policy(concurrency=replace,deadline=1h)
+        proc a run=forever ignores=term
+        set grace=90s
+        start
+        10:02:10 proc a
+        10:02:10 job a 30 3 * * * @win(after,80s) @dist(skewLate,shape=1000) @policy(concurrency=replace,deadline=1h)
+        10:02:10 reload
+        10:10:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:01:00 replacing a 10:00
+        10:01:00 term a 10:00
+        10:02:10 reloaded +0 ~1 -0
+        10:02:30 WARN killing a 10:00
+        10:02:30 kill a 10:00
+        10:02:30 exited a 10:00 137 replaced",
+    );
+}

@@ -3,7 +3,8 @@
 use super::{Refusal, Reply, Request, server};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::sockopt::socket_peercred;
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use rustix::process::{PidfdFlags, pidfd_open};
 use serde_json::Value;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
@@ -50,7 +51,10 @@ impl Conversation {
     /// When there is nobody to ask.
     pub fn begin(socket: &Path, request: &Request) -> Result<Self, NoAnswer> {
         let (_directory, short) = server::short(socket).map_err(NoAnswer::NotRunning)?;
-        let mut stream = UnixStream::connect(short).map_err(NoAnswer::NotRunning)?;
+        let mut stream = connect(&short).map_err(|error| match error.kind() {
+            ErrorKind::WouldBlock => NoAnswer::Silent,
+            _ => NoAnswer::NotRunning(error),
+        })?;
         let daemon = peer(&stream);
         let mut line = serde_json::to_vec(request)
             .map_err(|error| NoAnswer::BrokenOff(io::Error::other(error)))?;
@@ -113,6 +117,14 @@ impl Conversation {
             }
         }
     }
+}
+
+/// A connection, unless so many wait at the other end that there is no place within the time.
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE))?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(socket.into())
 }
 
 /// The process at the other end; none if it is not to be seen from here, as in a container.

@@ -178,6 +178,15 @@ fn the_first_process_collects_orphans() {
     kill(first, Signal::SIGTERM).unwrap();
     let output = daemon.end().exits(0);
     assert!(output.events().iter().any(|event| event.is("stopping")), "{}", output.stderr);
+    // It ends with the daemon, however that ended; here by a signal that has no name.
+    let daemon = Start::new(&place, &[]).clock(30.0).through(&container).start();
+    daemon.ready();
+    let krond = children(Pid::from_raw(children(daemon.pid())[0]))[0];
+    let name = fs::read_to_string(format!("/proc/{krond}/comm")).unwrap();
+    assert_eq!(name, "krond\n");
+    let killed = std::process::Command::new("kill").args(["-35", &krond.to_string()]).status();
+    assert!(killed.unwrap().success());
+    daemon.end().exits(128 + 35);
 }
 
 /// LIF-07.

@@ -2,8 +2,10 @@
 
 use crate::support::{Place, a_moment, by_nobody, minute, need, need_root, wait_for};
 use nix::sys::signal::Signal;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 
 const JOBS: &str = "0 12 * * * @policy(deadline=1h) name=a shell=true command=\"exit 3\"\n\
     0 12 * * * name=strict command=/bin/true\n\
@@ -203,6 +205,15 @@ fn a_stopped_daemon_is_not_waited_for_without_end() {
     let place = Place::with(JOBS);
     let daemon = place.start(-30.0, &[]);
     daemon.signal(Signal::SIGSTOP);
+    place.ask(&["status"]).exits(4).says("does not answer");
+    // Nor if so many have asked that nobody else gets in line.
+    let address = UnixAddr::new(&place.at("state/control.sock")).unwrap();
+    let knock = || {
+        let (kind, flags) = (SockType::Stream, SockFlag::SOCK_NONBLOCK);
+        let socket = socket(AddressFamily::Unix, kind, flags, None).unwrap();
+        connect(socket.as_raw_fd(), &address).is_ok()
+    };
+    assert!((0..100_000).any(|_| !knock()));
     place.ask(&["status"]).exits(4).says("does not answer");
     daemon.signal(Signal::SIGCONT);
     place.ask(&["status"]).exits(0);
