@@ -8,7 +8,7 @@ use crate::kept::{Active, Finished, Kept, Last};
 use crate::queue::Ticket;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use kron_core::{Concurrency, Identity, Job, Ledger, PeriodId, UtcInstant};
+use kron_core::{Concurrency, Decision, Identity, Job, Ledger, PeriodId, UtcInstant};
 use kron_tab::Entry;
 
 /// A configured job, or one that is gone but still running.
@@ -53,6 +53,31 @@ pub(crate) struct Busy {
 }
 
 impl Busy {
+    /// Forgets what is no longer due, which is in nobody's way: it was passed over, its
+    /// marks were reset, or the clock went back to before it. Returns how many were closed
+    /// by the marks of very many after them.
+    pub fn keep_due(&mut self, due: &[Decision<'_>], ledger: &Ledger) -> u32 {
+        let mut due: Vec<PeriodId> = due.iter().map(Decision::period).collect();
+        due.sort_unstable();
+        let mut lapsed = 0;
+        self.blocked.sort_unstable_by_key(|blocked| blocked.period);
+        self.blocked.retain(|blocked| {
+            lapsed += u32::from(ledger.is_marked(blocked.period));
+            due.binary_search(&blocked.period).is_ok()
+        });
+        if self.runs.is_empty() {
+            // There is nothing to wait for.
+            self.replacing.clear();
+        }
+        lapsed
+    }
+
+    /// What is in the way of a period, after [`keep_due`](Self::keep_due).
+    pub fn blocked_period(&self, period: PeriodId) -> Option<&Blocked> {
+        let place = self.blocked.binary_search_by_key(&period, |blocked| blocked.period).ok()?;
+        Some(&self.blocked[place])
+    }
+
     pub fn is_replacing(&self, period: PeriodId) -> bool {
         self.replacing.iter().any(|(waiting, _)| *waiting == period)
     }

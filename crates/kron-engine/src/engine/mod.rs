@@ -325,30 +325,14 @@ impl Engine {
         let mut put_off_before = Vec::new();
         let mut lapsed = 0;
         if let Some(busy) = busy {
-            // What is no longer due is in nobody's way: it was passed over, its
-            // marks were reset, or the clock went back to before it.
-            let mut due: Vec<PeriodId> = agenda.due.iter().map(Decision::period).collect();
-            due.sort_unstable();
-            busy.blocked.sort_unstable_by_key(|blocked| blocked.period);
-            busy.blocked.retain(|blocked| {
-                // Marks of very many after it have closed it.
-                lapsed += u32::from(ledger.is_marked(blocked.period));
-                due.binary_search(&blocked.period).is_ok()
-            });
-            if busy.runs.is_empty() {
-                // There is nothing to wait for.
-                busy.replacing.clear();
-            }
+            lapsed = busy.keep_due(&agenda.due, ledger);
             put_off_before = mem::take(&mut busy.put_off);
         }
         let busy = busy.as_deref();
         let mut put_off = Vec::new();
         let mut verdicts: Vec<(Fate, SeedHash)> = Vec::new();
         for decision in &agenda.due {
-            let blocked = busy.and_then(|busy| {
-                let place = busy.blocked.binary_search_by_key(&decision.period(), |b| b.period);
-                place.ok().map(|place| &busy.blocked[place])
-            });
+            let blocked = busy.and_then(|busy| busy.blocked_period(decision.period()));
             if blocked.is_some_and(|blocked| !blocked.is_ready(now))
                 || busy.is_some_and(|busy| busy.is_replacing(decision.period()))
             {
