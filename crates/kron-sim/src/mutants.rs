@@ -36,7 +36,7 @@ pub const TABLE: &[Row] = &[
     row(Mutant::WrongSeed, 5, &[Law::Decision]),
     row(Mutant::OutcomeTwice, 20, &[Law::OneOutcome]),
     row(Mutant::OutcomeLost, 20, &[Law::OneOutcome]),
-    row(Mutant::PeriodLost, 20, &[Law::EveryPeriod]),
+    row(Mutant::PeriodLost, 20, &[Law::EveryPeriod, Law::CatchUp]),
     row(Mutant::RetryForever, 50, &[Law::NotLate, Law::EveryPeriod]),
     row(Mutant::SupersededSilent, 50, &[Law::CatchUp]),
     row(Mutant::TimeoutForgotten, 20, &[Law::Timeout]),
