@@ -29,13 +29,14 @@ pub struct Policy<'a> {
     pub suspend: bool,
 }
 
+fn in_full(text: &str, zone: &Zone, now: UtcSecond) -> String {
+    text.parse().map_or_else(|_| text.into(), |at| moment::in_full(zone, at, now))
+}
+
 /// How the second was chosen.
 #[must_use]
 pub fn choice(record: &Record, zone: &Zone, now: UtcSecond) -> Rows {
-    let time = |text: &String| match text.parse::<UtcSecond>() {
-        Ok(at) => moment::in_full(zone, at, now),
-        Err(_) => text.clone(),
-    };
+    let time = |text: &str| in_full(text, zone, now);
     let mut rows = vec![("period", time(&record.period_id))];
     let Record { window_start, window_end, mode, .. } = record;
     rows.push(("window", format!("{window_start} to {window_end}  ({mode})")));
@@ -77,10 +78,7 @@ pub struct Earlier<'a> {
 #[must_use]
 pub fn earlier_choice(earlier: &Earlier<'_>, zone: &Zone, now: UtcSecond) -> Rows {
     let Earlier { period, chosen, seed_hash, definition } = earlier;
-    let time = |text: &str| match text.parse::<UtcSecond>() {
-        Ok(at) => moment::in_full(zone, at, now),
-        Err(_) => text.into(),
-    };
+    let time = |text: &str| in_full(text, zone, now);
     let chosen = chosen.map_or_else(|| "none".into(), time);
     let mut rows = vec![("period", time(period))];
     rows.extend(seed_hash.map(|hash| ("seed hash", hash.into())));
