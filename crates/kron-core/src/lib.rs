@@ -76,7 +76,7 @@ pub use job::Job;
 pub use ledger::{DefinitionHash, Ledger};
 pub use policy::{
     Closure, Concurrency, Ending, Outcome, PolicySpec, Replacement, Situation, StartPermit,
-    UNENDED, Verdict, judge,
+    Verdict, judge,
 };
 pub use profile::Slice;
 pub use record::{

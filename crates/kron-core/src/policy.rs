@@ -103,6 +103,18 @@ pub struct Situation<'a> {
     pub now: UtcInstant,
 }
 
+impl Situation<'_> {
+    /// The same for a period that was in time at `judged`, and has waited since then until
+    /// what it replaces is gone. That does not make it late; but with something else in its
+    /// way, or the next one waiting behind it, it has to be in time still.
+    #[must_use]
+    pub fn having_waited(self, judged: UtcInstant, is_followed: bool) -> Self {
+        let is_excused = self.obstacle.is_none() && !is_followed;
+        let now = if is_excused { judged } else { self.now };
+        Self { now, obstacle: self.obstacle.or(Some(UNENDED)), ..self }
+    }
+}
+
 /// What is to be done with a period now.
 #[derive(Debug)]
 #[must_use]
@@ -267,16 +279,16 @@ impl<'j> StartPermit<'j> {
 }
 
 /// A start that must wait until the executions it replaces are gone. The
-/// deadline was met when it was judged; ending them does not count against it, unless
-/// the next one is waiting already.
+/// deadline was met when it was judged; what counts after that is said by
+/// [`Situation::having_waited`].
 #[derive(Debug)]
 #[must_use]
 pub struct Replacement<'j> {
     permit: StartPermit<'j>,
 }
 
-/// The obstacle of a replacement that has waited too long, with the next one behind it.
-pub const UNENDED: &str = "what it was to replace had not ended";
+/// What was in the way of a replacement that has waited for too long.
+const UNENDED: &str = "what it was to replace had not ended";
 
 impl<'j> Replacement<'j> {
     /// What is to be started.

@@ -300,6 +300,39 @@ fn reasons() {
     );
 }
 
+/// CORE-42, CORE-46: that others take long to end does not make a period late, unless the next
+/// one is in line behind it or something else is in its way.
+#[test]
+fn in_line_to_replace() {
+    let job = job("0 10 * * * @policy(concurrency=replace,deadline=5m)");
+    let decision = job.decide(period("2026-03-02T10:00:00Z"));
+    let ledger = Ledger::restore(None, vec![], None, None);
+    // Judged, now, followed, obstacle → what becomes of it.
+    let rows = [
+        ("10:05:00", "10:05:00", false, None, "start"),
+        ("10:05:00", "10:59:00", false, None, "start"),
+        ("10:00:00", "10:05:00", true, None, "start"),
+        ("10:05:00", "10:05:01", true, None, "5m1s; what it was to replace had not ended"),
+        ("10:00:00", "10:05:00", false, Some("no quota"), "start"),
+        ("10:05:00", "10:05:01", false, Some("no quota"), "5m1s; no quota"),
+        // The deadline was made shorter meanwhile.
+        ("10:06:00", "10:07:00", false, None, "6m; what it was to replace had not ended"),
+    ];
+    let at = |time: &str| instant(&format!("2026-03-02T{time}Z"));
+    for (judged, now, is_followed, obstacle, expected) in rows {
+        let situation = Situation { ledger: &ledger, active: &[], obstacle, now: at(now) };
+        let got = match judge(&decision, situation.having_waited(at(judged), is_followed)) {
+            Verdict::Start(_) => "start".to_string(),
+            Verdict::Close(closure) => {
+                let reason = closure.reason().unwrap().to_string();
+                reason.replace(" after the chosen time, deadline 5m; last attempt:", ";")
+            }
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(got, expected, "{judged} {now} {is_followed} {obstacle:?}");
+    }
+}
+
 /// CORE-47: a handled period stays handled, whatever the time.
 #[test]
 fn a_thousand_evaluations_of_a_handled_period() {

@@ -15,7 +15,7 @@ use crate::obstacle::{Obstacle, again_at};
 use crate::upkeep::{HOLD, Limits, Upkeep, free_at};
 use kron_core::{
     Closure, Concurrency, Decision, Job, Outcome, PeriodId, SeedHash, Situation, StartPermit,
-    UNENDED, UtcInstant, Verdict, agenda, judge,
+    UtcInstant, Verdict, agenda, judge,
 };
 use std::time::Duration;
 
@@ -92,8 +92,8 @@ impl Surety {
 pub struct Replacing {
     /// Which one.
     pub period: PeriodId,
-    /// When it was judged, and by which time it is until it has been told that they do not end.
-    pub judged: Option<UtcInstant>,
+    /// When it was last judged to be in time.
+    pub judged: UtcInstant,
     /// The first of those that are to end…
     pub whom: Option<PeriodId>,
     /// …and since when it is waited for.
@@ -327,21 +327,18 @@ impl<'a> Planner<'a> {
         let since = since.map_or(self.sight.now, |waiting| waiting.since);
         // What is remembered may have ended.
         let stuck = waiting.filter(|_| self.sight.is_live).and_then(|_| self.undead(since));
-        // Ending others does not count against the deadline, unless they do not end or the next
-        // is waiting already; what comes after does.
-        let is_patient = obstacle.is_none() && stuck.is_none() && !is_followed;
-        let unended = waiting.filter(|_| is_followed).map(|_| UNENDED);
-        let judged = waiting.map_or(Some(self.sight.now), |waiting| waiting.judged);
-        let judged = judged.filter(|_| is_patient);
-        let now = judged.unwrap_or(self.sight.now);
         let active: Vec<PeriodId> =
             jobs.iter().filter(|fact| fact.is_active()).map(|fact| fact.period).collect();
-        let situation = Situation {
+        let mut situation = Situation {
             ledger: &self.book.ledger,
             active: &active,
-            obstacle: obstacle.map(|obstacle| &*obstacle.why).or(stuck.as_deref()).or(unended),
-            now,
+            obstacle: obstacle.map(|obstacle| &*obstacle.why).or(stuck.as_deref()),
+            now: self.sight.now,
         };
+        if let Some(waiting) = waiting {
+            situation = situation.having_waited(waiting.judged, is_followed);
+        }
+        let judged = situation.now;
         self.stuck = self.stuck.take().or_else(|| stuck.clone().map(|stuck| (period, stuck)));
         match judge(decision, situation) {
             Verdict::Handled | Verdict::Suspended | Verdict::WaitUntil(_) => Fate::Nothing,
@@ -384,7 +381,7 @@ impl<'a> Planner<'a> {
             }
             Verdict::Start(permit) => {
                 // Its turn has come, but it may have to be claimed first.
-                self.replacing.extend(waiting.filter(|_| judged.is_some()));
+                self.replacing.extend(waiting.map(|waiting| Replacing { judged, ..waiting }));
                 self.start(permit, obstacle)
             }
         }

@@ -12,7 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
-use kron_core::{Outcome, PeriodId, Situation, UNENDED, UtcInstant, Verdict, judge};
+use kron_core::{Outcome, PeriodId, Situation, UtcInstant, Verdict, judge};
 
 impl Engine {
     /// Alarms whose uptime has come.
@@ -252,25 +252,23 @@ impl Engine {
     }
 
     /// If nothing of a job is active any more, the period that waited for that longest
-    /// takes the place. It is judged with the time of its trigger, because ending others
-    /// does not make it late; but if the next one is waiting already, it is only in that
-    /// one's way, and has to be in time still.
+    /// takes the place.
     pub(super) fn replace_next(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) {
         while let Some(busy) = self.job_mut(key).and_then(|job| job.busy.as_mut())
             && busy.runs.is_empty()
             && !busy.replacing.is_empty()
         {
-            let (period, judged_at) = busy.replacing.remove(0);
-            let judged_at = if busy.replacing.is_empty() { judged_at } else { moment.now };
-            self.take_place(key, period, judged_at, moment, effects);
+            let waited = busy.replacing.remove(0);
+            let is_followed = !busy.replacing.is_empty();
+            self.take_place(key, waited, is_followed, moment, effects);
         }
     }
 
     fn take_place(
         &mut self,
         key: JobKey,
-        period: PeriodId,
-        judged_at: UtcInstant,
+        (period, judged): (PeriodId, UtcInstant),
+        is_followed: bool,
         moment: Moment,
         effects: &mut Vec<Effect>,
     ) {
@@ -280,7 +278,8 @@ impl Engine {
         }
         let Tracked { entry, ledger, .. } = job;
         let decision = entry.job.decide(period);
-        let situation = Situation { ledger, active: &[], obstacle: Some(UNENDED), now: judged_at };
+        let situation = Situation { ledger, active: &[], obstacle: None, now: moment.now };
+        let situation = situation.having_waited(judged, is_followed);
         let seed_hash = *decision.seed_hash();
         match judge(&decision, situation) {
             Verdict::Start(permit) => {

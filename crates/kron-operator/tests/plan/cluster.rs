@@ -202,11 +202,11 @@ impl Cluster {
 
     /// What must hold when an operator asks for a Job (OPR-04); some of it only if what
     /// it knows is up to date.
-    pub fn check_request(&self, permit: &StartPermit<'_>, is_replacing: bool, is_current: bool) {
+    pub fn check_request(&self, permit: &StartPermit<'_>, judged: UtcInstant, is_current: bool) {
         let period = permit.decision().period();
         assert!(self.now >= permit.chosen().instant(), "{period} is created too early");
         let expiry = permit.decision().job().policy().expiry(permit.chosen());
-        assert!(self.now < expiry || is_replacing, "{period} is created too late");
+        assert!(judged < expiry, "{period} is created too late");
         let (book, origin) = self.book();
         assert_eq!(origin, Origin::Kept, "{period} is created without marks");
         assert!(book.has_claimed(period) || !is_current, "{period} is created unclaimed");

@@ -243,11 +243,10 @@ impl Operator {
     fn create(&mut self, cluster: &mut Cluster, permit: &StartPermit<'_>) -> Did {
         let now = cluster.now;
         let period = permit.decision().period();
-        let is_replacing =
-            |waiting: &Replacing| waiting.period == period && waiting.judged.is_some();
-        let is_replacing = self.replacing.iter().any(is_replacing);
+        let waiting = self.replacing.iter().find(|waiting| waiting.period == period);
+        let judged = waiting.map_or(now, |waiting| waiting.judged);
         let is_current = !self.is_late && self.seen.1 == cluster.version;
-        cluster.check_request(permit, is_replacing, is_current);
+        cluster.check_request(permit, judged, is_current);
         if self.is_far {
             return Did::Sent(period, Some(permit.chosen()));
         }
