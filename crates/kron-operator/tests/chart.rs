@@ -340,9 +340,7 @@ fn bad_values_are_refused(bench: &Bench) {
         ("concurrency=0", "/concurrency"),
         ("concurrency=65536", "/concurrency"),
         ("extraArgs=--listen=[::]:8080", "/extraArgs"),
-        ("extraArgs[0]=--listen=[::]:9090", "/extraArgs/0"),
-        ("extraArgs[0]=--listen", "/extraArgs/0"),
-        ("extraArgs[0]=debug", "/extraArgs/0"),
+        ("extraArgs[0]=debug", "/extraArgs/0': 'debug' does not match pattern '^--[a-z]'"),
         ("metrics.service.port=http", "/metrics/service/port"),
         ("metrics.serviceMonitor.enabled=1", "/metrics/serviceMonitor/enabled"),
         ("serviceAccount.annotations.number=1", "/serviceAccount/annotations/number"),
@@ -354,17 +352,52 @@ fn bad_values_are_refused(bench: &Bench) {
         let Err(refused) = bench.render(&["--set", value]) else { panic!("{value} is accepted") };
         assert!(refused.contains(words), "{value}: {refused}");
     }
-    // What the chart sets, or must be as it is, cannot be said again.
+}
+
+/// Arguments that the chart sets, or that must be as they are: what is said of each, and what
+/// its value can be if another value of the chart sets it.
+const REFUSED: [(&str, &str, &str); 9] = [
+    ("namespace", "set watchNamespace instead", "shop"),
+    ("lease-name", "it is the name of everything, so set fullnameOverride instead", "another"),
+    ("lease-namespace", "the lease is in the namespace of the release", ""),
+    ("leader-elect", "replicas, and pods that follow each other, have to agree", ""),
+    ("identity", "each pod goes by its own name", ""),
+    ("max-dispatch-lag", "set maxDispatchLag instead", "5s"),
+    ("concurrency", "set concurrency instead", "7"),
+    ("log-format", "set log.format instead", "json"),
+    ("log-level", "set log.level instead", "debug"),
+];
+
+/// What cannot be an extra argument is refused with the reason and what to do instead, which
+/// works.
+fn arguments_of_the_chart_are_refused(bench: &Bench) {
     let program = Cli::command();
     let run = program.find_subcommand("run").unwrap();
     let flags = run.get_arguments().filter_map(Arg::get_long);
-    let flags: Vec<&str> = flags.filter(|flag| !["help", "listen"].contains(flag)).collect();
-    assert!(flags.contains(&"leader-elect") && flags.contains(&"lease-name"), "{flags:?}");
-    for flag in flags {
-        for value in [format!("--{flag}"), format!("--{flag}=1"), format!("--{flag} 1")] {
-            let refused = bench.render(&["--set", &format!("extraArgs[0]={value}")]);
-            assert!(refused.is_err_and(|why| why.contains("/extraArgs/0")), "{value}");
+    let flags: BTreeSet<&str> = flags.filter(|flag| !["help", "listen"].contains(flag)).collect();
+    assert_eq!(flags, REFUSED.iter().map(|(flag, ..)| *flag).collect());
+
+    let chart = text(&chart(""));
+    let refused = REFUSED.iter().flat_map(|(flag, words, _)| {
+        let arguments = [format!("--{flag}"), format!("--{flag}=1"), format!("--{flag} 1")];
+        arguments.map(|argument| (argument, *words))
+    });
+    let words = "probes and the Service need port 8080, as in `--listen=[::]:8080`";
+    let listens = ["--listen", "--listen=[::]:9090", "--listen [::]:8080", "--listen=[::]:80801"];
+    let listens = listens.map(|argument| (argument.to_string(), words));
+    for (argument, words) in refused.chain(listens) {
+        let values = format!("extraArgs[0]=--listen=[::]:8080,extraArgs[1]={argument}");
+        let words = format!("extraArgs[1]: `{argument}` is refused: {words}");
+        for command in [&["template", NAME][..], &["lint"]] {
+            let said = bench.helm(&[command, &[&chart, "--set", &values]].concat());
+            assert!(said.as_ref().is_err_and(|why| why.contains(&words)), "{words}: {said:?}");
         }
+    }
+    for (flag, words, value) in REFUSED.iter().filter(|(.., value)| !value.is_empty()) {
+        let (_, name) = words.strip_suffix(" instead").unwrap().rsplit_once(' ').unwrap();
+        let found = documents(&bench.render(&["--set", &format!("{name}={value}")]).unwrap());
+        let arguments = arguments(kind(&found, "Deployment"));
+        assert!(arguments.contains(&format!("--{flag}={value}")), "{flag}: {arguments:?}");
     }
 }
 
@@ -534,6 +567,7 @@ fn the_chart_works_on_a_real_api_server() {
     let Some(mut bench) = Bench::start("the_chart_works_on_a_real_api_server") else { return };
     lint_has_nothing_to_say(&bench);
     bad_values_are_refused(&bench);
+    arguments_of_the_chart_are_refused(&bench);
     the_chart_makes_what_the_manifests_make(&bench);
     pods_are_found_and_understood(&bench);
     the_api_server_accepts_it(&bench);
