@@ -3,6 +3,7 @@
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
 FUZZ_RUNS ?= -1
+FUZZ_FLAGS ?=
 FUZZ_TARGETS ?= duration constraint schedule tab log state roster control
 KILLS ?= 1000
 SEED ?= 1
@@ -151,7 +152,8 @@ sanitize:
 
 ## Each of FUZZ_TARGETS for FUZZ_SECONDS or FUZZ_RUNS inputs, with the longest input that makes
 ## sense. libFuzzer needs unstable compiler flags, which the stable compiler accepts when
-## told to.
+## told to. A long run goes further with FUZZ_FLAGS=--no-trace-compares, once a short one has
+## found its inputs.
 fuzz: $(TOOLS)/bin/cargo-fuzz
 	@for target in $(FUZZ_TARGETS); do \
 	  words=schedule; longest=400; \
@@ -161,7 +163,7 @@ fuzz: $(TOOLS)/bin/cargo-fuzz
 	    state) longest=8192 ;; roster) longest=2048 ;; control) longest=66000 ;; \
 	  esac; \
 	  mkdir -p fuzz/corpus/$$target target; \
-	  RUSTC_BOOTSTRAP=1 $(TOOLS)/bin/cargo-fuzz fuzz run --sanitizer none $$target \
+	  RUSTC_BOOTSTRAP=1 $(TOOLS)/bin/cargo-fuzz fuzz run --sanitizer none $(FUZZ_FLAGS) $$target \
 	    fuzz/corpus/$$target fuzz/seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) -runs=$(FUZZ_RUNS) \
 	    -max_len=$$longest -dict=fuzz/$$words.dict -timeout=10 -print_final_stats=1 \
 	    2> target/fuzz-$$target.log; \
