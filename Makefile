@@ -159,7 +159,7 @@ fuzz: $(TOOLS)/bin/cargo-fuzz
 	  words=schedule; longest=400; \
 	  case $$target in state | roster | control) words=json ;; esac; \
 	  case $$target in \
-	    tab) longest=4096 ;; log) longest=1024 ;; \
+	    tab) longest=512 ;; log) longest=1024 ;; \
 	    state) longest=8192 ;; roster) longest=2048 ;; control) longest=66000 ;; \
 	  esac; \
 	  mkdir -p fuzz/corpus/$$target target; \

@@ -161,6 +161,21 @@ impl History {
         self.outcome(minute, Outcome::Executed);
     }
 
+    /// A try that comes to nothing.
+    fn fail(&mut self, run: u64, minute: u32) {
+        self.hear("tick");
+        self.decide(minute);
+        self.prepare(run, minute);
+        self.note(Fact::NotMade { run: RunId(run) });
+        self.hear("unprepared");
+    }
+
+    /// It is told how many were passed over.
+    fn pass_over(&mut self, count: u32) {
+        let line = Line::new(Level::Info, "superseded").with("identity", self.identity());
+        self.note(Fact::Said(line.with("count", count)));
+    }
+
     fn end(&mut self, run: u64) {
         self.note(Fact::Ended { process: run });
         self.hear("exited");
@@ -277,11 +292,7 @@ fn missed_though_in_time() {
     // A try that failed is in its way.
     check(None, FORBID, |h| {
         h.at(30);
-        h.hear("tick");
-        h.decide(0);
-        h.prepare(1, 0);
-        h.note(Fact::NotMade { run: RunId(1) });
-        h.hear("unprepared");
+        h.fail(1, 0);
         h.at(31);
         h.miss(0);
     });
@@ -320,6 +331,41 @@ fn missed_by_an_old_deadline() {
         h.hear("committed");
         h.outcome(0, Outcome::Missed);
     });
+}
+
+/// What was judged while a batch was on its way is held to what was known then, though the
+/// clock went back before it could be sent on its way itself: some time before the answer, or
+/// so that the answer is the first to show it.
+#[test]
+fn missed_before_the_clock_went_back() {
+    let tell = |h: &mut History, was_tried: bool, is_late: bool| {
+        h.at(10);
+        h.hear("tick");
+        h.note(Fact::Commit(Vec::new()));
+        h.at(30);
+        if was_tried {
+            h.fail(1, 0);
+        } else {
+            h.hear("tick");
+        }
+        h.at(31);
+        h.hear("tick");
+        h.shift = -12;
+        h.at(32);
+        if is_late {
+            h.hear("tick");
+            h.at(45);
+        }
+        h.note(Fact::Committed);
+        h.hear_planned("committed", period(1).nominal().instant());
+        h.commit(0, Outcome::Missed);
+        h.outcome(0, Outcome::Missed);
+    };
+    // What is named is what is wrong with the last moment at which it can have been judged.
+    for (is_late, law) in [(true, Law::Missed), (false, Law::NotEarly)] {
+        check(None, FORBID, |h| tell(h, true, is_late));
+        check(Some(law), FORBID, |h| tell(h, false, is_late));
+    }
 }
 
 #[test]
@@ -412,6 +458,91 @@ fn catch_up() {
     });
 }
 
+/// What was tried in vain waits still after the clock was set back by little, and counts when
+/// it is passed over in the end.
+#[test]
+fn waiting_is_counted() {
+    let tell = |h: &mut History, count: u32| {
+        h.at(30);
+        h.fail(1, 0);
+        for minute in 1..4 {
+            let run = u64::from(minute) + 1;
+            h.at(30 + 60 * u64::from(minute));
+            h.run(run, minute);
+            h.end(run);
+        }
+        h.shift = -10;
+        h.at(215);
+        h.hear("tick");
+        h.at(260);
+        h.hear("tick");
+        h.at(265);
+        h.note(Fact::Gone { stopped: false, reboot: false });
+        // The fourth to sixth minute have passed meanwhile.
+        h.at(410);
+        h.start(OnDisk::Something);
+        h.pass_over(count);
+    };
+    check(None, ALLOW, |h| tell(h, 3));
+    check(Some(Law::CatchUp), ALLOW, |h| tell(h, 2));
+    // Nor is it forgotten while the daemon lives.
+    check(Some(Law::EveryPeriod), "concurrency=allow,deadline=1m", |h| {
+        h.at(30);
+        h.fail(1, 0);
+        h.at(40);
+        h.hear("tick");
+        h.shift = -2;
+        h.at(41);
+        h.hear("tick");
+        h.at(92);
+        h.run(2, 1);
+        h.end(2);
+        h.at(105);
+    });
+}
+
+/// What a catch-up finds while the batch of the one before is on its way is in the next: if
+/// that is lost, it is open again, though the job was suspended in between.
+#[test]
+fn one_catch_up_after_another() {
+    let tell = |h: &mut History, count: u32| {
+        h.note(Fact::Gone { stopped: false, reboot: false });
+        h.at(200);
+        h.start(OnDisk::Something);
+        let (identity, period) = (h.identity(), period(2));
+        h.note(Fact::Commit(vec![Recorded { identity, period, outcome: Outcome::Missed }]));
+        // Over the third to the sixth minute.
+        h.shift = 240;
+        h.at(201);
+        h.hear("tick");
+        h.edit(|job| job.suspend = true);
+        h.edit(|job| job.suspend = false);
+        h.note(Fact::Committed);
+        h.hear("committed");
+        h.pass_over(2);
+        h.outcome(2, Outcome::Missed);
+        h.note(Fact::Gone { stopped: false, reboot: false });
+        h.at(210);
+        h.start(OnDisk::Something);
+        h.pass_over(count);
+    };
+    check(None, FORBID, |h| tell(h, 3));
+    check(Some(Law::CatchUp), FORBID, |h| tell(h, 2));
+    // If it is the edit by which the jump is noticed, they are found when the job is resumed.
+    check(None, FORBID, |h| {
+        h.shift = 240;
+        h.at(1);
+        h.edit(|job| job.suspend = true);
+        h.edit(|job| job.suspend = false);
+        h.commit(3, Outcome::Missed);
+        h.pass_over(3);
+        h.outcome(3, Outcome::Missed);
+        h.at(5);
+        h.hear("tick");
+        h.at(10);
+    });
+}
+
 #[test]
 fn every_period() {
     check(Some(Law::EveryPeriod), FORBID, |h| {
@@ -459,6 +590,34 @@ fn reason() {
         h.note(Fact::AtGate { run: RunId(1) });
         h.commit(0, Outcome::Executed);
         h.outcome(0, Outcome::Executed);
+    });
+}
+
+/// A reset forgets what died at its gate as well as what ran.
+#[test]
+fn reset_after_a_run_that_died_at_its_gate() {
+    check(None, FORBID, |h| {
+        h.at(30);
+        h.hear("tick");
+        h.decide(0);
+        h.prepare(1, 0);
+        h.note(Fact::AtGate { run: RunId(1) });
+        h.hear("prepared");
+        h.hear("exited");
+        h.note(Fact::Forgotten { run: RunId(1) });
+        h.commit(0, Outcome::Executed);
+        h.outcome(0, Outcome::Executed);
+        h.at(90);
+        h.run(2, 1);
+        h.end(2);
+        h.shift = -80;
+        h.at(96);
+        h.hear("tick");
+        h.hear("reset");
+        h.note(Fact::Reset(h.identity()));
+        h.note(Fact::Said(Line::new(Level::Warn, "reset").with("identity", h.identity())));
+        h.at(114);
+        h.miss(0);
     });
 }
 

@@ -37,7 +37,7 @@ fn every_law_holds() {
 /// is on record as the last, until a restart closed it again; and in 26982, where the roster
 /// did not hear of a job's return, so that each restart passed over what was due; and in 34373
 /// and 35254, where one that waited for another to be prepared was missed for a third. In the
-/// others it was the checker, or (1862, 2147, 29693) what is around the engine.
+/// others it was the checker, or (1862, 2147, 29693, 85654) what is around the engine.
 #[test]
 fn what_broke_once_holds() {
     let mut zones = kron_core::Zones::bundled();
@@ -46,7 +46,7 @@ fn what_broke_once_holds() {
         5456, 5559, 5838, 6003, 7025, 9433, 9705, 9795, 20231, 20454, 21097, 21396, 22209, 23015,
         23999, 25343, 25378, 25973, 26982, 29223, 29281, 29693, 29701, 30835, 32691, 33199, 33583,
         34373, 35254, 35757, 38195, 38282, 38580, 40334, 41774, 41861, 42324, 43168, 45126, 46662,
-        46995, 50362, 50387,
+        46995, 50362, 50387, 84657, 85654, 90316, 105_046, 113_807,
     ];
     for seed in seeds {
         let scenario = kron_sim::draw::scenario(seed, &mut zones);

@@ -48,7 +48,7 @@ pub struct Closed {
 }
 
 /// Periods that a catch-up passes over.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Count {
     /// How many; nothing if that is not certain.
     pub number: Option<usize>,
@@ -99,11 +99,15 @@ pub struct Account {
     /// What was due before is closed, unless it is in `open`.
     pub settled: UtcInstant,
     pub open: BTreeSet<PeriodId>,
+    /// Those of which that is beyond doubt though the clock was set back: they had been tried
+    /// in vain, and are due still.
+    pub waiting: BTreeSet<PeriodId>,
     pub closed: BTreeMap<PeriodId, Closed>,
     /// Passed over, if the daemon lives to record it.
     pub passed: BTreeSet<PeriodId>,
-    /// Those of which that was on its way when nobody watched any more.
-    pub left: BTreeSet<PeriodId>,
+    /// Those of which that was on its way when nobody watched any more, in the order in which
+    /// they are told of.
+    pub left: VecDeque<Count>,
     /// Those of which it was when the daemon died, and whether they are in its last
     /// batch beyond doubt.
     pub adrift: BTreeSet<PeriodId>,
@@ -173,9 +177,10 @@ impl Account {
             attentive: None,
             settled: UtcInstant::MIN,
             open: BTreeSet::new(),
+            waiting: BTreeSet::new(),
             closed: BTreeMap::new(),
             passed: BTreeSet::new(),
-            left: BTreeSet::new(),
+            left: VecDeque::new(),
             adrift: BTreeSet::new(),
             is_adrift_certain: true,
             on_way: BTreeSet::new(),
@@ -224,12 +229,54 @@ impl Account {
         }
     }
 
-    /// Nobody watches any more; what was to be passed over is not.
-    pub fn leave(&mut self) {
+    /// Nobody watches any more; what was to be passed over is not. What was found at this very
+    /// event is on no way: the job is another before it is looked at.
+    pub fn leave(&mut self, event: u64) {
         self.look_away();
+        let mut passed = core::mem::take(&mut self.passed);
+        self.open.extend(&passed);
+        let mut counts = self.counts.clone();
         self.drop_counts();
-        self.left.extend(&self.passed);
-        self.open.extend(core::mem::take(&mut self.passed));
+        for count in &mut counts {
+            count.over.retain(|period| passed.remove(period));
+        }
+        if !passed.is_empty() {
+            // What nobody here has a count of was found before the others.
+            let over = passed.into_iter().collect();
+            self.left.push_back(Count { number: None, over, found: 0 });
+        }
+        self.left.extend(counts.into_iter().filter(|count| count.found != event));
+    }
+
+    fn left_over(&self) -> impl Iterator<Item = &PeriodId> {
+        self.left.iter().flat_map(|count| &count.over)
+    }
+
+    /// It is told how many were passed over. Returns whether these were left when nobody
+    /// watched any more: each batch tells of its own, and those after them may be in the next.
+    pub fn tell_left(&mut self, number: Option<usize>) -> bool {
+        let is_it = |known: &Count| known.number == number;
+        let place = self.left.iter().position(is_it);
+        let place = place.or_else(|| self.left.iter().position(|known| known.number.is_none()));
+        let Some(place) = place else { return false };
+        let over = self.left.drain(..=place).flat_map(|told| told.over).collect();
+        self.close_over(&over);
+        true
+    }
+
+    /// They are passed over, durably.
+    pub fn close_over(&mut self, over: &BTreeSet<PeriodId>) {
+        self.open.retain(|period| !over.contains(period));
+        self.passed.retain(|period| !over.contains(period));
+        for period in over {
+            let closed = Closed { outcome: None, is_logged: true };
+            self.closed.entry(*period).or_insert(closed);
+        }
+        // What was found once more while that was on its way is told of once.
+        for count in self.counts.iter_mut().filter(|count| count.number.is_none()) {
+            count.over.retain(|period| !over.contains(period));
+        }
+        self.counts.retain(|count| count.number.is_some() || !count.over.is_empty());
     }
 
     /// What was to be counted is not, or was told before that.
@@ -259,7 +306,8 @@ impl Account {
         if !passed.is_empty() || !left.is_empty() {
             self.is_adrift_certain &= self.is_certain;
         }
-        self.adrift.extend(passed.iter().chain(&left));
+        self.adrift
+            .extend(passed.iter().copied().chain(left.into_iter().flat_map(|left| left.over)));
         self.open.extend(passed);
     }
 
@@ -287,22 +335,46 @@ impl Account {
         is_certain
     }
 
-    /// The clock was set back: no outcome is owed up to where marks may be. After that
-    /// everything is, however far the clock had been.
-    pub fn set_back(&mut self) {
+    /// The clock was set back: no outcome is owed up to where marks may be, but of what is
+    /// known to wait. After that everything is, however far the clock had been.
+    pub fn set_back(&mut self, now: UtcInstant) {
+        self.waiting =
+            self.open.iter().filter(|period| self.is_waiting(**period, now)).copied().collect();
         self.hazy_until = self.hazy_until.max(self.settled);
-        let sets = [&self.passed, &self.left, &self.on_way, &self.adrift, &self.open];
-        self.hazy.extend(sets.into_iter().flatten().chain(self.tried.keys()));
+        let sets = [&self.passed, &self.on_way, &self.adrift, &self.open];
+        let all = sets.into_iter().flatten().chain(self.left_over()).chain(self.tried.keys());
+        let all: Vec<PeriodId> = all.copied().collect();
+        self.hazy.extend(all.into_iter().filter(|period| !self.waiting.contains(period)));
         self.quiet_through = self.quiet_through.max(self.reach());
+    }
+
+    /// Whether a period that is open was tried, is not any more, and will be again or is
+    /// missed: no mark can have closed it.
+    fn is_waiting(&self, period: PeriodId, now: UtcInstant) -> bool {
+        let has_failed = self
+            .untried
+            .get(&period)
+            .is_some_and(|tried| tried.is_failure && tried.generation == self.generation);
+        let is_tried = self.tried.get(&period).is_some_and(|tries| *tries > 0);
+        let is_judged = self.judged.contains_key(&period) || self.on_way.contains(&period);
+        let is_due = self.def().is_some_and(|def| due(&def.job.decide(period)) < now);
+        (has_failed || self.waiting.contains(&period)) && !is_tried && !is_judged && is_due
+    }
+
+    /// What was open is closed, or nobody's business any more.
+    pub fn forget_open(&mut self) {
+        self.open.clear();
+        self.waiting.clear();
     }
 
     /// How far marks may reach: everything that was closed, or is about to be.
     pub fn reach(&self) -> UtcInstant {
         let last = |periods: &BTreeSet<PeriodId>| periods.last().copied();
         let closed = self.closed.keys().next_back().copied();
-        let sets = [&self.passed, &self.left, &self.on_way, &self.adrift];
+        let sets = [&self.passed, &self.on_way, &self.adrift];
         let tried = self.tried.keys().next_back().copied();
-        let all = sets.into_iter().filter_map(last).chain(closed).chain(tried);
+        let left = self.left_over().max().copied();
+        let all = sets.into_iter().filter_map(last).chain(closed).chain(tried).chain(left);
         all.max().map_or(UtcInstant::MIN, |period| period.nominal().instant())
     }
 
@@ -346,6 +418,7 @@ impl Account {
     fn keep(&mut self, is_kept: impl Fn(&PeriodId) -> bool) {
         self.closed.retain(|period, _| is_kept(period));
         self.ran.retain(&is_kept);
+        self.fell.retain(&is_kept);
         self.tried.retain(|period, _| is_kept(period));
         self.passed.retain(is_kept);
     }
@@ -357,10 +430,22 @@ impl Account {
     fn is_owed(&self, decision: &Decision<'_>) -> bool {
         let period = decision.period();
         due(decision) >= self.floor().max(self.quiet_before)
-            && period.nominal().instant() > self.quiet_through
+            && !self.is_quiet(period)
             && !self.closed.contains_key(&period)
             && !self.passed.contains(&period)
             && !self.on_record.contains(&period)
+    }
+
+    /// Whether a period is one of those up to which no outcome is owed.
+    fn is_quiet(&self, period: PeriodId) -> bool {
+        period.nominal().instant() <= self.quiet_through && !self.waiting.contains(&period)
+    }
+
+    /// From where on something may be open, of what is counted.
+    fn open_from(&self, job: &Job, is_counted: impl Fn(&PeriodId) -> bool) -> UtcInstant {
+        let open = self.open.iter().filter(|period| is_counted(period));
+        let from = open.map(|period| job.window().of(*period).start()).min();
+        from.map_or(self.settled, |open| open.min(self.settled)).max(self.floor())
     }
 
     /// Attention begins: what is behind, and what must be passed over of it.
@@ -379,13 +464,13 @@ impl Account {
         self.is_looked_at = true;
         let job = &def.job;
         let floor = self.floor();
-        let from = self.open.iter().map(|p| job.window().of(*p).start()).min();
-        let from = from.map_or(self.settled, |open| open.min(self.settled)).max(floor);
+        let from = self.open_from(job, |_| true);
+        let hazy_from = self.open_from(job, |period| !self.waiting.contains(period));
         let is_doubtful = core::mem::take(&mut self.is_doubtful);
         let mut is_ambiguous = false;
         self.hazy.retain(|period| !self.closed.contains_key(period));
-        let is_hazy =
-            !self.hazy.is_empty() || (from <= self.hazy_until && self.hazy_until > UtcInstant::MIN);
+        let is_hazy = !self.hazy.is_empty()
+            || (hazy_from <= self.hazy_until && self.hazy_until > UtcInstant::MIN);
         let (mut looked_at, mut is_exact) = (0, is_certain && !is_doubtful && !is_hazy);
         let mut at = now.saturating_add(job.window().lead()).floor();
         while let Some(period) = job.prev_period(at) {
@@ -405,7 +490,7 @@ impl Account {
             }
             // Where no outcome is owed the daemon may still be trying one, which counts when
             // it is passed over in the end; nobody here keeps track of that.
-            is_exact &= period.nominal().instant() > self.quiet_through;
+            is_exact &= !self.is_quiet(period) || self.closed.contains_key(&period);
             // What is told of just now is taken back.
             let is_judged =
                 self.judged.contains_key(&period) && self.at_gate != Some((period, event));
@@ -429,8 +514,14 @@ impl Account {
                 self.hazy.insert(period);
             }
         }
-        // All but the latest are passed over.
-        self.hazy = self.hazy.last().copied().into_iter().collect();
+        // Of those behind all but the latest are passed over. What was seen before waits, and
+        // what the clock went back to before comes due again.
+        let (stay, mut behind): (BTreeSet<_>, BTreeSet<_>) =
+            core::mem::take(&mut self.hazy).into_iter().partition(|period| {
+                let due = due(&job.decide(*period));
+                due >= now || seen.is_some_and(|seen| due <= seen)
+            });
+        self.hazy = stay.into_iter().chain(behind.pop_last()).collect();
         if is_ambiguous {
             // Nor, therefore, which of those behind is the latest.
             self.quiet_before = self.quiet_before.max(now);

@@ -11,7 +11,7 @@ use crate::fact::{Recorded, Time};
 use crate::law::{Breach, Law};
 use core::time::Duration;
 use kron_core::{Concurrency, Outcome, PeriodId, PolicySpec, UtcInstant, UtcSecond};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Epochs of a job that are remembered: more than there can be while a batch is on its way.
@@ -22,6 +22,18 @@ const EPOCHS: usize = 8;
 pub struct Moment {
     pub event: u64,
     pub at: Time,
+}
+
+/// What was known of a time in which the clock was beyond doubt. What was judged then and is
+/// not on its way to the disk yet is held to this, not to what was heard since.
+#[derive(Debug)]
+pub struct Watch {
+    /// The event that ended it.
+    pub until: u64,
+    /// When something was heard, and when the daemon had asked to be woken.
+    pub plans: Vec<(UtcInstant, Option<UtcInstant>)>,
+    /// Of each job: since when it was watched, and when it was looked at.
+    pub jobs: BTreeMap<Rc<str>, (Option<UtcInstant>, Vec<Look>)>,
 }
 
 /// What a job was from some event on.
@@ -107,6 +119,12 @@ impl Account {
         )
     }
 
+    /// The last look at what is due at `from`, if it was before it is too late.
+    fn last_look(looks: &[Look], from: UtcInstant, expiry: UtcInstant) -> Option<&Look> {
+        let last = looks.iter().rev().find(|look| look.at.wall < expiry);
+        last.filter(|look| look.at.wall >= from)
+    }
+
     /// Whether something kept a period from being started when it was looked at.
     fn was_hindered(&self, period: PeriodId, look: &Look) -> bool {
         let at = look.at.true_time;
@@ -157,6 +175,26 @@ impl Checker {
                 last_active: if is_active { at.true_time } else { job.last_active },
             });
         }
+    }
+
+    /// The clock is not beyond doubt any more.
+    pub(super) fn end_watch(&mut self) {
+        let plans = core::mem::take(&mut self.plans);
+        if self.moments.len() <= 1 {
+            // Everything that was judged before this very moment is on its way.
+            return;
+        }
+        let of_job = |(identity, job): (&Rc<str>, &Account)| {
+            (Rc::clone(identity), (job.attentive, job.looks.clone()))
+        };
+        let jobs = self.jobs.iter().map(of_job).collect();
+        self.watches.push(Watch { until: self.event, plans, jobs });
+    }
+
+    /// Everything that was judged so far is on its way, or lost.
+    pub(super) fn forget_moments(&mut self) {
+        self.moments.clear();
+        self.watches.clear();
     }
 
     /// Whether an outcome can have been judged since the last batch, and by what.
@@ -210,7 +248,7 @@ impl Checker {
                 if now < expiry {
                     return breach(Law::Missed, format!("before {expiry}"));
                 }
-                self.could_not_run(job, policy, *period, chosen)?;
+                self.could_not_run(moment, job, policy, *period, chosen)?;
             }
             (Outcome::Skipped, Some(_)) => {
                 let was_active = self.was_active(moment.at, &recorded.identity);
@@ -227,14 +265,20 @@ impl Checker {
     /// What is missed was not looked at in time, or something was in its way.
     fn could_not_run(
         &self,
+        moment: &Moment,
         job: &Account,
         policy: &PolicySpec,
         period: PeriodId,
         chosen: UtcSecond,
     ) -> Result<(), Breach> {
         let (from, expiry) = (chosen.instant(), expiry(policy, chosen));
-        let last = job.looks.iter().rev().find(|look| look.at.wall < expiry);
-        if let Some(look) = last.filter(|look| look.at.wall >= from)
+        let watch = self.watches.iter().find(|watch| moment.event < watch.until);
+        let plans = watch.map_or(&self.plans, |watch| &watch.plans);
+        let (since, looks) = match watch.map(|watch| watch.jobs.get(&job.identity)) {
+            None => (job.attentive, &job.looks[..]),
+            Some(known) => known.map_or((None, &[][..]), |(since, looks)| (*since, looks)),
+        };
+        if let Some(look) = Account::last_look(looks, from, expiry)
             && !job.was_hindered(period, look)
         {
             let what = format!(
@@ -245,10 +289,10 @@ impl Checker {
             return Err(job.breach(Law::Missed, what));
         }
         // Whoever does not ask to be woken is late by his own fault.
-        let place = self.plans.partition_point(|(heard, _)| *heard < from);
-        if let Some((heard, planned)) = self.plans.get(place)
+        let place = plans.partition_point(|(heard, _)| *heard < from);
+        if let Some((heard, planned)) = plans.get(place)
             && place > 0
-            && job.attentive.is_some_and(|since| since < from)
+            && since.is_some_and(|since| since < from)
             && planned.is_none_or(|planned| planned > from)
         {
             let what = format!(

@@ -119,6 +119,9 @@ impl Checker {
         let identity: Rc<str> = line.get("identity").unwrap_or_default().into();
         let count = line.get("count").and_then(|count| count.parse::<usize>().ok());
         let job = self.job(&identity);
+        if job.tell_left(count) {
+            return Ok(());
+        }
         // What is on its way from before a doubt may be told later than this.
         let places = |is_it: &dyn Fn(Option<usize>) -> bool| {
             job.counts.iter().position(|known| is_it(known.number))
@@ -129,13 +132,9 @@ impl Checker {
             Some(place) => job.counts.drain(..=place).flat_map(|told| told.over).collect(),
             None => job.passed.clone(),
         };
-        let left = core::mem::take(&mut job.left);
-        job.open.retain(|period| !left.contains(period));
-        for period in job.passed.intersection(&passed).chain(&left) {
-            let closed = super::Closed { outcome: None, is_logged: true };
-            job.closed.entry(*period).or_insert(closed);
-        }
-        job.passed.retain(|period| !passed.contains(period));
+        let left = core::mem::take(&mut job.left).into_iter().flat_map(|left| left.over);
+        let over = job.passed.intersection(&passed).copied().chain(left).collect();
+        job.close_over(&over);
         if place.is_some() {
             return Ok(());
         }

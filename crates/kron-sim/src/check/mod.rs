@@ -14,7 +14,7 @@ use crate::law::{Breach, Law};
 use crate::scenario::Definition;
 use account::{Account, Closed, Def, expiry};
 use core::time::Duration;
-use judged::Moment;
+use judged::{Moment, Watch};
 use kron_core::{Concurrency, Decision, Outcome, PeriodId, UtcInstant, Zones};
 use kron_engine::event::{RunId, Shutdown};
 use kron_engine::settings::Settings;
@@ -61,6 +61,8 @@ pub struct Checker {
     /// When it did since its clock was last beyond doubt, and when it had asked to be
     /// woken.
     plans: Vec<(UtcInstant, Option<UtcInstant>)>,
+    /// What was known before that, at the moments since the last batch.
+    watches: Vec<Watch>,
     /// Whether it finds just now that its clock was not.
     is_lapse: bool,
     /// The latest time this daemon has seen.
@@ -112,6 +114,7 @@ impl Checker {
             what: "",
             moments: Vec::new(),
             plans: Vec::new(),
+            watches: Vec::new(),
             is_lapse: false,
             latest: UtcInstant::MIN,
             furthest: UtcInstant::MIN,
@@ -153,11 +156,11 @@ impl Checker {
                 self.is_up = true;
                 self.is_starting = true;
                 (self.stopping, self.last, self.previous) = (None, None, None);
-                self.moments.clear();
+                self.forget_moments();
                 self.plans.clear();
                 if at.wall < self.latest {
                     // The clock was set back while nobody watched.
-                    self.jobs.values_mut().for_each(Account::set_back);
+                    self.jobs.values_mut().for_each(|job| job.set_back(at.wall));
                 }
                 self.latest = at.wall;
                 self.idle = (0, 0, at.true_time);
@@ -329,7 +332,7 @@ impl Checker {
                 job.bar(now);
                 let was_due = old.as_ref().and_then(|old| account::latest_due(&old.job, now));
                 job.quiet_through = job.quiet_through.max(reach).max(was_due.unwrap_or(reach));
-                job.open.clear();
+                job.forget_open();
                 job.passed.clear();
                 job.drop_counts();
             }
@@ -347,7 +350,7 @@ impl Checker {
             } else if is_start || !was_configured || resumed || bar {
                 job.attend(now, event, is_certain);
             } else if def.job.policy().suspend {
-                job.leave();
+                job.leave(event);
             } else if is_other && job.attentive.is_none() {
                 job.attend(now, event, is_certain);
             }
@@ -357,7 +360,7 @@ impl Checker {
             if !configured.contains(&identity) && self.job(&identity).is_configured {
                 self.audit_one(at, &identity)?;
                 let job = self.job(&identity);
-                job.leave();
+                job.leave(event);
                 job.is_configured = false;
                 job.is_leaving = true;
                 job.generation += 1;
@@ -417,7 +420,7 @@ impl Checker {
         job.forget_by_reset(at.wall);
         let horizon = at.wall.saturating_add(def.job.window().lead());
         job.drop_counts();
-        job.open.clear();
+        job.forget_open();
         (job.changed, job.reset) = (event, event);
         job.not_before = (job.not_before.0.min(at.wall), Some(at.wall));
         job.settled = at.wall;
@@ -449,7 +452,7 @@ impl Checker {
             self.has_committed = false;
             if self.commit.is_none() {
                 // Everything that was judged before was sent on its way at once.
-                self.moments.clear();
+                self.forget_moments();
             }
         }
         (self.event, self.what) = (self.event + 1, what);
@@ -495,12 +498,12 @@ impl Checker {
             for identity in self.jobs.keys().cloned().collect::<Vec<_>>() {
                 self.audit_until(last, last.wall, &identity)?;
             }
-            self.plans.clear();
+            self.end_watch();
             self.is_lapse = true;
             let (is_certain, event) = (self.commit.is_none(), self.event);
             for job in self.jobs.values_mut() {
                 if is_back {
-                    job.set_back();
+                    job.set_back(at.wall);
                 }
                 job.is_looked_at = job.attentive.is_some();
                 // Back to a time after everything that was seen, nothing was missed.
@@ -633,7 +636,7 @@ impl Checker {
                 self.job(identity).judged.insert(*period, def);
             }
         }
-        self.moments.clear();
+        self.forget_moments();
         self.commit = Some(outcomes);
         Ok(())
     }

@@ -199,12 +199,6 @@ impl World<'_> {
                 return Ok(None);
             }
         }
-        for enrolment in &enrolments {
-            let identity = enrolment.entry.job.identity();
-            if !known.contains(identity) {
-                self.unanswered.remove(identity.as_str());
-            }
-        }
         Ok(Some((enrolments, facts)))
     }
 

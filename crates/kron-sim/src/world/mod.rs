@@ -331,6 +331,10 @@ impl<'a> World<'a> {
         self.figures.events += 1;
         self.note(Fact::Heard { what, planned, idle: effects.is_empty() })?;
         for fact in news {
+            if let Fact::LookedUp { identity, .. } = &fact {
+                // It is told of; a daemon that dies before that leaves it to the next.
+                self.unanswered.remove(&**identity);
+            }
             self.note(fact)?;
         }
         for effect in effects {
