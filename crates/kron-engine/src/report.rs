@@ -67,7 +67,10 @@ pub(crate) fn outcome(job: &Tracked, closure: &Closure, seed_hash: Option<SeedHa
 
 /// A command runs from here on.
 pub(crate) fn started(job: &Tracked, run: &Run, begun: &Begun, late: Duration) -> Line {
+    let window = job.job().window().of(run.period);
     period(about(Level::Info, "started", job), run.period, Some(run.chosen))
+        .with("window_start", window.start())
+        .with("window_end", window.end())
         .with("pid", begun.process.pid)
         .with("late", Millis(late))
         .with_some("seed_hash", run.seed_hash)

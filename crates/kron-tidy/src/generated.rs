@@ -80,8 +80,10 @@ fn page(command: &Command, section: &str, source: &str) -> Vec<u8> {
         let body = body.replace('\'', "\\(aq");
         out.extend(format!(".SH \"{heading}\"\n.nf\n{body}\n.fi\n").bytes());
     }
-    let pages = ".SH \"SEE ALSO\"\nkrontab(1), krond(8), kron(5)\n";
-    out.extend(pages.bytes());
+    let others = ["krontab(1)", "krond(8)", "kron(5)"].into_iter();
+    let others = others.filter(|page| page.split('(').next() != Some(command.get_name()));
+    let others = others.collect::<Vec<_>>().join(", ");
+    out.extend(format!(".SH \"SEE ALSO\"\n{others}\n").bytes());
     out
 }
 

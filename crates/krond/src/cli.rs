@@ -219,7 +219,8 @@ pub struct AskJob {
 
 /// What happened or will happen to a period, and why
 ///
-/// Without --at: the period handled last and the one that comes next.
+/// Without --at: the period handled last, up to three that are due and have not ended, and the
+/// one that comes next.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

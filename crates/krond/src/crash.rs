@@ -116,7 +116,7 @@ impl Fault for InStore {
             Step::Keep => "keep",
             Step::Reuse => "reuse",
             Step::SyncDirectory => "sync-directory",
-            Step::Directory => "directory",
+            Step::Directory | Step::MakeDirectory => "directory",
             Step::Open => "open",
             Step::Read => "read",
             Step::Remove => "remove",

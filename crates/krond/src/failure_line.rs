@@ -36,7 +36,11 @@ pub fn store(what: &StoreError) -> Vec<Line> {
             error("SystemError", "lock the state directory")
                 .with("path", path.display())
                 .with_some("holder", *pid)
-                .with("message", what),
+                .with("message", what)
+                .with(
+                    "hint",
+                    "`krond status` asks it; another state directory is for another krond",
+                ),
         ],
         StoreError::Refused(problems) => problems.iter().map(problem).collect(),
     }

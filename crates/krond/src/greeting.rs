@@ -40,28 +40,39 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The greeting, with styles, for a terminal of this width. Whoever asks the daemon needs
-/// `flags` to find it, if there are any.
+/// What somebody has to type to reach this daemon, as it was started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    /// The directory of the programs with its `/`, if they are not found without.
+    pub programs: String,
+    /// The flags by which a client finds it, with a blank before them, if it needs any.
+    pub flags: String,
+    /// The same for where its jobs are written.
+    pub file: String,
+}
+
+/// The greeting, with styles, for a terminal of this width.
 ///
 /// ```
-/// use krond::greeting::{Job, greeting};
+/// use krond::greeting::{Job, Way, greeting};
 /// let mut zones = kron_core::Zones::bundled();
 /// let zone = zones.utc();
 /// let next = Some("2026-03-03T10:21:09Z".parse()?);
 /// let file = "/etc/krond.d/shop.kron";
 /// let jobs = [Job { name: "backup", file, next, zone: &zone, suspended: false }];
-/// let text = greeting(&jobs, "2026-03-02T10:25:00Z".parse()?, 100, "");
+/// let text = greeting(&jobs, "2026-03-02T10:25:00Z".parse()?, 100, &Way::default());
 /// assert!(text.contains("Tue 2026-03-03 10:21:09 +00:00"), "{text}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn greeting(jobs: &[Job<'_>], now: UtcSecond, width: usize, flags: &str) -> String {
+pub fn greeting(jobs: &[Job<'_>], now: UtcSecond, width: usize, way: &Way) -> String {
     let bold = Style::new().bold();
+    let Way { programs, flags, file } = way;
     if jobs.is_empty() {
         return format!(
             "{bold}No jobs yet.{bold:#} Add one, and tell krond:\n\n  \
-             krontab add hello '*/5 * * * * @win(after,2m)' -- /bin/echo hello\n  \
-             krond reload{flags}\n\n"
+             {programs}krontab add hello '*/5 * * * * @win(after,2m)'{file} -- /bin/echo hello\n  \
+             {programs}krond reload{flags}\n\n"
         );
     }
     let mut out = format!("{bold}{}{bold:#}\n\n", summary(jobs));
@@ -75,10 +86,14 @@ pub fn greeting(jobs: &[Job<'_>], now: UtcSecond, width: usize, flags: &str) -> 
     out += &table(&first, now, width);
     if jobs.len() > ROWS {
         // A string can always be written to.
-        let _ = writeln!(out, "… and {} more (krond jobs{flags})", grouped(jobs.len() - ROWS));
+        let _ = writeln!(
+            out,
+            "… and {} more ({programs}krond jobs{flags})",
+            grouped(jobs.len() - ROWS)
+        );
     }
     if !flags.is_empty() {
-        let _ = writeln!(out, "\nAsk this krond by naming it: krond why JOB{flags}");
+        let _ = writeln!(out, "\nAsk this krond by naming it: {programs}krond why JOB{flags}");
     }
     out.push('\n');
     out
@@ -185,7 +200,8 @@ mod tests {
     }
 
     fn check(jobs: &[Job<'_>], width: usize, expected: &str) {
-        let text = without_styles(&greeting(jobs, at("2026-03-02T10:25:00Z"), width, ""));
+        let text =
+            without_styles(&greeting(jobs, at("2026-03-02T10:25:00Z"), width, &Way::default()));
         assert_eq!(text, expected, "\n{text}");
     }
 
@@ -258,7 +274,8 @@ backup  Tue 2026-03-03 10:21:09 +00:00  23h 56m
                 ..job(name, "/etc/krond.d/many.kron", None, &utc)
             })
             .collect();
-        let text = without_styles(&greeting(&jobs, at("2026-03-02T10:25:00Z"), 80, ""));
+        let text =
+            without_styles(&greeting(&jobs, at("2026-03-02T10:25:00Z"), 80, &Way::default()));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "100,000 jobs in 1 file");
         assert!(lines[3].starts_with("job-99999  Mon 2026-03-02 10:26:00 +00:00  1m"), "{text}");
@@ -269,19 +286,28 @@ backup  Tue 2026-03-03 10:21:09 +00:00  23h 56m
 
     #[test]
     fn no_jobs() {
-        let text = without_styles(&greeting(&[], at("2026-03-02T10:25:00Z"), 80, ""));
+        let text = without_styles(&greeting(&[], at("2026-03-02T10:25:00Z"), 80, &Way::default()));
         assert!(text.starts_with("No jobs yet. Add one, and tell krond:\n"), "{text}");
         assert!(text.contains("  krontab add hello "), "{text}");
     }
 
-    /// Who was started beside the usual place is not found without its name.
+    /// Who was started beside the usual place is not found without its name, and reads other
+    /// files.
     #[test]
-    fn flags() {
+    fn ways() {
+        let way = Way {
+            programs: "target/debug/".into(),
+            flags: " --state-dir here".into(),
+            file: " --file there/jobs.kron".into(),
+        };
         let zone = Zones::bundled().utc();
         let jobs = [job("a", "/etc/krond.d/a.kron", None, &zone)];
-        let text = greeting(&jobs, at("2026-03-02T10:25:00Z"), 80, " --state-dir here");
-        assert!(text.ends_with("krond why JOB --state-dir here\n\n"), "{text}");
-        let text = greeting(&[], at("2026-03-02T10:25:00Z"), 80, " --state-dir here");
-        assert!(text.contains("krond reload --state-dir here\n"), "{text}");
+        let text = greeting(&jobs, at("2026-03-02T10:25:00Z"), 80, &way);
+        assert!(text.ends_with(": target/debug/krond why JOB --state-dir here\n\n"), "{text}");
+        let text = greeting(&[], at("2026-03-02T10:25:00Z"), 80, &way);
+        assert!(text.contains("  target/debug/krond reload --state-dir here\n"), "{text}");
+        let add = "  target/debug/krontab add hello '*/5 * * * * @win(after,2m)' --file \
+                   there/jobs.kron -- /bin/echo hello\n";
+        assert!(text.contains(add), "{text}");
     }
 }

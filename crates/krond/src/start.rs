@@ -188,11 +188,7 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
         limit_nofile: arguments.limit_nofile,
         limit_nproc: arguments.limit_nproc,
     };
-    let socket = place::socket(&arguments.place, &state_dir);
-    let server = Server::open(&socket).map_err(|error| {
-        let error = io::Error::new(error.kind(), format!("{}: {error}", socket.display()));
-        Failure::system("open the control socket", &error)
-    })?;
+    // An address may be taken; after that a socket would be left behind.
     let scrapes = arguments.metrics.map(|address| {
         TcpListener::bind(address).map_err(|error| {
             let error = io::Error::new(error.kind(), format!("{address}: {error}"));
@@ -200,6 +196,11 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
         })
     });
     let scrapes = scrapes.transpose()?;
+    let socket = place::socket(&arguments.place, &state_dir);
+    let server = Server::open(&socket).map_err(|error| {
+        let error = io::Error::new(error.kind(), format!("{}: {error}", socket.display()));
+        Failure::system("open the control socket", &error)
+    })?;
     let launcher =
         Launcher::new(exec::Options::default()).map_err(system("make threads to start jobs"))?;
     if let Some(path) = &arguments.pid_file {
@@ -237,7 +238,7 @@ impl Prepared {
             scrapes: self.scrapes,
             paths: self.paths,
             shutdown: arguments.shutdown.into(),
-            found_by: place::flags(&arguments.place),
+            way: place::way(arguments),
             surroundings: self.surroundings,
         };
         let end = match Daemon::new(self.engine, parts) {

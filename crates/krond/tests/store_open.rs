@@ -62,6 +62,10 @@ fn directories_that_are_not_ours_alone_are_refused() {
     let file = place.path().with_extension("file");
     fs::write(&file, "").unwrap();
     assert!(refusal(open(&file)).contains("looking at the directory failed"));
+    // What cannot be made is not something to look at.
+    let below = file.join("state");
+    let refused = refusal(open(&below));
+    assert!(refused.contains("making the directory failed: Not a directory"), "{refused}");
     if nix::unistd::geteuid().is_root() {
         std::os::unix::fs::chown(place.path(), Some(12345), None).unwrap();
         assert!(refusal(open(&place.path())).contains("another user owns it"));

@@ -95,8 +95,12 @@ pub fn remove(arguments: &Remove) -> Result<u8, Failure> {
     }
     draft.write(&text)?;
     terminal::print(&format!("removed `{name}` from {}; it was:\n{line}\n", path.display()));
+    terminal::print(RELOAD);
     Ok(0)
 }
+
+/// What is said after a file was written: nobody reads it unasked.
+pub const RELOAD: &str = "a running krond has to be told: krond reload\n";
 
 /// The file to change: the one given, or the default one.
 pub fn target(given: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -348,6 +352,9 @@ impl Draft {
                 }
             };
             terminal::print(&format!("{text}\n"));
+        }
+        if !dry_run {
+            terminal::print(RELOAD);
         }
         Ok(0)
     }

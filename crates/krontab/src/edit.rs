@@ -1,6 +1,6 @@
 //! `krontab edit`: a file in an editor, replaced only once it is valid.
 
-use crate::change::{self, Draft};
+use crate::change::{self, Draft, RELOAD};
 use crate::cli::Edit;
 use kron_core::Zones;
 use kron_term::failure::{FATAL, Failure, INVALID, USER};
@@ -57,7 +57,7 @@ fn install(path: &Path, before: &str, text: &[u8]) -> Result<u8, Failure> {
     }
     // It has been read as a file, so it is UTF-8.
     draft.write(&String::from_utf8_lossy(text))?;
-    terminal::print(&format!("wrote {}\n", path.display()));
+    terminal::print(&format!("wrote {}\n{RELOAD}", path.display()));
     Ok(0)
 }
 

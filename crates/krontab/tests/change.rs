@@ -281,6 +281,7 @@ fn dry_run() {
         let place = shop();
         let output = change(&place, args).exits(0);
         assert!(output.stdout.starts_with(shown), "{}", output.stdout);
+        assert!(!output.stdout.contains("krond reload"), "{}", output.stdout);
         assert_eq!(place.read("shop.kron"), FILE, "{args:?}");
         assert_eq!(place.names(), ["shop.kron"]);
     }

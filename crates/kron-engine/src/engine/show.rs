@@ -62,7 +62,7 @@ impl Engine {
     #[must_use]
     pub fn view(&self, key: JobKey, now: UtcInstant) -> Option<JobView> {
         let job = self.job(key)?;
-        let planned = job.planned.filter(|_| !job.is_retired);
+        let planned = job.planned.filter(|_| !job.is_retired && !self.is_stopping());
         let next = planned.map(|period| job.job().decide(period));
         Some(JobView {
             job: job.entry.name().to_string(),

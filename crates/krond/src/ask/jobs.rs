@@ -11,7 +11,7 @@ use kron_term::failure::{FATAL, Failure};
 use kron_term::moment;
 use kron_term::table::{Cell, Table};
 use kron_term::terminal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// All jobs, by the time at which they run next.
 pub fn jobs(arguments: &Ask) -> Result<u8, Failure> {
@@ -22,6 +22,7 @@ pub fn jobs(arguments: &Ask) -> Result<u8, Failure> {
         return Ok(0);
     }
     let status = ask(&arguments.place, &Request::Status, drop)?;
+    let is_stopping = status["stopping"] == json!(true);
     let now = text(&status, "now").parse::<UtcInstant>().map_or(UtcSecond::MIN, UtcInstant::floor);
     let parse = |row: Value| {
         serde_json::from_value::<JobView>(row)
@@ -41,7 +42,7 @@ pub fn jobs(arguments: &Ask) -> Result<u8, Failure> {
         jobs.iter().map(is_unique).collect()
     };
     for (job, unique) in jobs.iter().zip(unique) {
-        let (next, until) = next(job, now);
+        let (next, until) = next(job, now, is_stopping);
         let (last, detail) = last(job);
         let name = if unique { &job.job } else { &job.identity };
         table.row(vec![name.clone().into(), next.into(), until, last, detail.into(), running(job)]);
@@ -56,7 +57,7 @@ fn due(job: &JobView) -> (bool, Option<&String>) {
     (next.is_none(), next)
 }
 
-fn next(job: &JobView, now: UtcSecond) -> (String, Cell) {
+fn next(job: &JobView, now: UtcSecond, is_stopping: bool) -> (String, Cell) {
     let dim = Style::new().dimmed();
     if let Some(until) = &job.idle_until {
         let warn = Style::new().fg_color(Some(AnsiColor::Yellow.into()));
@@ -65,6 +66,7 @@ fn next(job: &JobView, now: UtcSecond) -> (String, Cell) {
     match &job.next {
         _ if !job.configured => ("-".into(), Cell::styled("no longer configured", dim)),
         None if job.suspended => ("-".into(), Cell::styled("suspended", dim)),
+        None if is_stopping => ("-".into(), Cell::styled("krond is stopping", dim)),
         None => ("-".into(), "".into()),
         Some(next) => match next.chosen_time.as_deref().map(|at| (at, at.parse::<UtcSecond>())) {
             Some((at, Ok(second))) => (at.into(), moment::distance(now, second).into()),

@@ -18,13 +18,14 @@ pub use reading::{Enrolled, enrol, entries};
 use crate::clock::{Alarms, Clock};
 use crate::control::server::Server;
 use crate::exec::Launcher;
+use crate::greeting::{self, Way};
 use crate::log::{Form, Logger};
 use crate::metrics::Commits;
 use crate::notify;
 use crate::poll::{Interest, Poll, Source};
 use crate::signals::{Asked, Signals};
 use crate::store::Store;
-use crate::{crash, failure_line, greeting};
+use crate::{crash, failure_line};
 use commits::{Committer, committer};
 use kron_core::UtcInstant;
 use kron_core::line::{Level, Line};
@@ -66,8 +67,8 @@ pub struct Parts {
     pub paths: Vec<PathBuf>,
     /// What becomes of running jobs at the end.
     pub shutdown: Shutdown,
-    /// The flags by which a client finds us, if it needs any.
-    pub found_by: String,
+    /// What a client types to reach us.
+    pub way: Way,
     /// What jobs get of us.
     pub surroundings: Surroundings,
 }
@@ -111,7 +112,7 @@ pub struct Daemon {
     scrapes: Option<Scrapes>,
     reader: Reader,
     shutdown: Shutdown,
-    found_by: String,
+    way: Way,
     surroundings: Surroundings,
     commits: Commits,
     started_at: UtcInstant,
@@ -170,7 +171,7 @@ impl Daemon {
             scrapes,
             reader,
             shutdown: parts.shutdown,
-            found_by: parts.found_by,
+            way: parts.way,
             surroundings: parts.surroundings,
             commits: Commits::default(),
             started_at,
@@ -405,7 +406,7 @@ impl Daemon {
             })
             .collect();
         let now = self.clock.moment().now.floor();
-        let text = greeting::greeting(&jobs, now, terminal::width(), &self.found_by);
+        let text = greeting::greeting(&jobs, now, terminal::width(), &self.way);
         self.log.flush();
         terminal::print_error(&text);
     }

@@ -2,7 +2,7 @@
 //! which job, and the rest in words.
 //!
 //! ```text
-//! 10:04:11  started   backup  period 2026-03-02T10:00:00Z, 1 ms after its chosen time, pid 4711
+//! 10:04:11  started   backup  period 2026-03-02T10:00:00Z, chosen 10:04:11 from 09:15–10:45, 1 ms after that, pid 4711
 //! 10:04:13  next      backup  in 23h 56m at 2026-03-03T10:01:02Z (window 09:15–10:45, normal)
 //! ```
 //!
@@ -93,7 +93,13 @@ fn said(line: &Line, at: UtcInstant) -> String {
         "started" => {
             say.period(line);
             let late = length(get("late")).or_else(|| at.since(time(get("chosen_time"))?));
-            say.part_some(late.map(|late| format!("{} after its chosen time", spoken(late))));
+            let chosen = time(get("chosen_time")).map(UtcInstant::floor);
+            let choice = chosen.and_then(|chosen| {
+                Some(format!("chosen {} from {}", clock(chosen), window(line, chosen)?))
+            });
+            let what = if choice.is_some() { "that" } else { "its chosen time" };
+            say.part_some(choice);
+            say.part_some(late.map(|late| format!("{} after {what}", spoken(late))));
             say.pid(line);
         }
         "exited" => {
@@ -173,12 +179,8 @@ fn decision(line: &Line, at: UtcInstant) -> String {
         return say.text;
     };
     let mut text = format!("{} at {chosen}", distance(at.floor(), chosen));
-    let (start, end) = (time(line.get("window_start")), time(line.get("window_end")));
-    if let (Some(start), Some(end)) = (start, end)
-        && start < end
-    {
-        let (start, end) = (start.floor(), end.floor());
-        let _ = write!(text, " (window {}–{}", near(start, chosen), near(end, chosen));
+    if let Some(window) = window(line, chosen) {
+        let _ = write!(text, " (window {window}");
         if let Some(distribution) = line.get("distribution") {
             let _ = write!(text, ", {distribution}");
         }
@@ -187,11 +189,24 @@ fn decision(line: &Line, at: UtcInstant) -> String {
     text
 }
 
+/// The window around a chosen time, if there was anything to choose.
+fn window(line: &Line, chosen: UtcSecond) -> Option<String> {
+    let start = time(line.get("window_start"))?.floor();
+    let end = time(line.get("window_end"))?.floor();
+    (start < end).then(|| format!("{}–{}", near(start, chosen), near(end, chosen)))
+}
+
 /// A time as short as it can be told next to another one.
 fn near(at: UtcSecond, other: UtcSecond) -> String {
-    let (at, other) = (at.to_string(), other.to_string());
+    let (day, other) = (at.to_string(), other.to_string());
+    if day[..10] == other[..10] { clock(at) } else { format!("{} {}", &day[..10], clock(at)) }
+}
+
+/// The time of day, with its seconds if there are any.
+fn clock(at: UtcSecond) -> String {
+    let at = at.to_string();
     let clock = if &at[17..19] == "00" { &at[11..16] } else { &at[11..19] };
-    if at[..10] == other[..10] { clock.into() } else { format!("{} {clock}", &at[..10]) }
+    clock.into()
 }
 
 /// A run is to end.
@@ -234,6 +249,12 @@ fn wrong(say: &mut Sentence, line: &Line) {
 fn help(line: &Line) -> Option<Cow<'_, str>> {
     if let Some(hint) = line.get("hint") {
         return Some(hint.into());
+    }
+    if line.event == "stopping" && line.get("running") != Some("0") {
+        return match line.get("shutdown")? {
+            "detach" => None,
+            _ => Some("a second signal (Ctrl-C) ends krond at once and leaves them running".into()),
+        };
     }
     let job = job(line).unwrap_or("JOB");
     let help = match (line.event, line.get("error_type")?) {

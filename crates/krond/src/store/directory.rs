@@ -59,7 +59,7 @@ fn make(path: &Path) -> Result<(), Problem> {
     let missing: Vec<&Path> =
         path.ancestors().take_while(|at| fs::symlink_metadata(at).is_err()).collect();
     for at in missing.into_iter().rev() {
-        let failed = |error| Problem::failed(at, Step::Directory, error);
+        let failed = |error| Problem::failed(at, Step::MakeDirectory, error);
         match DirBuilder::new().mode(0o700).create(at) {
             // Someone was quicker; whether it is fit is looked at later.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,

@@ -18,8 +18,10 @@ use std::sync::Arc;
 /// Kinds of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// Making the directory, or looking at it.
+    /// Looking at the directory.
     Directory,
+    /// Making it, because it is missing.
+    MakeDirectory,
     /// Opening a file that exists.
     Open,
     /// Reading it.
@@ -48,6 +50,7 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Directory => "looking at the directory",
+            Self::MakeDirectory => "making the directory",
             Self::Open => "open",
             Self::Read => "read",
             Self::Create => "create",

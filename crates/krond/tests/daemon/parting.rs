@@ -61,6 +61,24 @@ fn lif_11_a_stop_that_is_crowded_out_waits_all_the_same() {
     drop(crowd);
 }
 
+/// LIF-11: who is on its way out promises nothing.
+#[test]
+fn lif_11_nothing_comes_next_of_a_daemon_that_stops() {
+    let place = Place::with("0 12 * * * name=a command=\"/bin/sleep 1000\"\n");
+    let daemon = place.start(-30.0, &["--shutdown", "wait"]);
+    daemon.ready();
+    daemon.clock(-0.2);
+    let job = daemon.wait_of("started", "a").pid();
+    assert!(place.ask_jobs()["a"]["next"].is_object());
+    daemon.signal(Signal::SIGTERM);
+    daemon.wait("stopping");
+    assert!(place.ask_jobs()["a"]["next"].is_null());
+    let table = place.ask(&["jobs"]).exits(0);
+    assert!(table.stdout.contains("-     krond is stopping"), "{}", table.stdout);
+    kill(Pid::from_raw(job), Signal::SIGKILL).unwrap();
+    daemon.end().exits(0);
+}
+
 /// OBS-06: a daemon that dies instead of answering is not taken for one that does not want to.
 #[test]
 fn obs_06_a_daemon_that_dies_meanwhile() {
