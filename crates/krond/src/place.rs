@@ -21,7 +21,7 @@ pub fn state_dir(place: &Place) -> Option<PathBuf> {
 #[must_use]
 pub fn way(arguments: &Start) -> Way {
     let program = std::env::args().next().unwrap_or_default();
-    let programs = program.rfind('/').map(|slash| quote(&program[..=slash]).into());
+    let programs = program.rfind('/').map(|slash| quote(&program[..=slash]));
     let first = arguments.paths.iter().chain(&arguments.config).next();
     let file = first.map(|path| {
         let file = if path.is_dir() { path.join("jobs.kron") } else { path.clone() };
