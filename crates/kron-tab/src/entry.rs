@@ -213,7 +213,7 @@ pub(crate) fn check(
     })
 }
 
-fn job(
+pub(crate) fn job(
     raw: &Raw<'_>,
     text: &str,
     path: &str,

@@ -40,6 +40,18 @@ impl Watch {
         }
     }
 
+    /// Where the schedule of a crontab line ends, which is before its command.
+    pub fn schedule_end(&self, text: &str) -> Option<usize> {
+        let command = self.words.get(self.fields()).filter(|_| self.variable.is_none())?;
+        Some(text[..command.start].trim_end_matches([' ', '\t', '\\', '\n']).len())
+    }
+
+    /// Words before a command: five cron fields, or a macro in their place, which is none
+    /// of the words.
+    fn fields(&self) -> usize {
+        if self.macro_word.is_some() { 0 } else { 5 }
+    }
+
     /// What is to be said, if this is no entry.
     pub fn problem(&self, text: &str) -> Option<Problem> {
         if let Some(span) = self.variable {
@@ -48,8 +60,7 @@ impl Watch {
         if self.open {
             return None;
         }
-        // Five cron fields, or a macro in their place; the rest is a command.
-        let fields = if self.macro_word.is_some() { 0 } else { 5 };
+        let fields = self.fields();
         let (first, last) = (self.words.get(fields)?, self.words.last()?);
         let span = Span::new(first.start, last.end);
         let command = span.slice(text);

@@ -69,7 +69,8 @@ pub(crate) struct Raw<'t> {
     /// Where the entry ends, for what is missing.
     pub end: usize,
     /// Whether this is a line of another format; that has been reported, and
-    /// nothing else about it is worth saying.
+    /// nothing else about it is worth saying but what is wrong with the schedule, if it
+    /// has one.
     pub foreign: bool,
 }
 
@@ -162,7 +163,9 @@ pub(crate) fn entry<'t>(text: &'t str, span: Span, problems: &mut Vec<Problem>) 
     if let Some(problem) = foreign.problem(text) {
         problems.clear();
         problems.push(problem);
-        let schedule = Span::new(span.start, span.start);
+        let start = schedule.map_or(span.start, |schedule| schedule.start);
+        let end = foreign.schedule_end(text).unwrap_or(start);
+        let schedule = Span::new(start, end);
         return Raw { schedule, fields, end: span.end, foreign: true };
     }
     if text[span.start..span.end].ends_with('\\') {

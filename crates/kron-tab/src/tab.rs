@@ -100,8 +100,14 @@ fn read_entry(
     let mut found = Vec::new();
     let raw = line::entry(text, span, &mut found);
     // A foreign line has been reported, but its name is taken all the same.
-    let entry =
-        if raw.foreign { None } else { entry::check(&raw, text, path, span, zones, &mut found) };
+    let entry = if raw.foreign {
+        if raw.schedule.start < raw.schedule.end {
+            entry::job(&raw, text, path, None, zones, &mut found);
+        }
+        None
+    } else {
+        entry::check(&raw, text, path, span, zones, &mut found)
+    };
     if let Some(field) = raw.fields.iter().find(|field| field.key == crate::Key::Name) {
         match names.get(&*field.value) {
             None => {

@@ -174,7 +174,15 @@ fn lines_of_a_crontab() {
         ),
         (
             "@daily /usr/bin/x",
-            format!("1:8-18 crontab-line: `/usr/bin/x` is no part of a schedule | write `name=x command=\"/usr/bin/x\"`, {import}"),
+            format!("1:1-7 macro: macro `@daily` is not accepted | write `0 0 * * *`\n1:8-18 crontab-line: `/usr/bin/x` is no part of a schedule | write `name=x command=\"/usr/bin/x\"`, {import}"),
+        ),
+        (
+            "0 3 * * 7 /usr/bin/x",
+            format!("1:9-10 out-of-range: day of week `7` is out of range | Sunday is `0` or `SUN`\n1:11-21 crontab-line: `/usr/bin/x` is no part of a schedule | write `name=x command=\"/usr/bin/x\"`, {import}"),
+        ),
+        (
+            "0 3 * * 7 \\\n  /usr/bin/x",
+            format!("1:9-10 out-of-range: day of week `7` is out of range | Sunday is `0` or `SUN`\n2:3-13 crontab-line: `/usr/bin/x` is no part of a schedule | write `name=x command=\"/usr/bin/x\"`, {import}"),
         ),
         (
             "MAILTO=root",
