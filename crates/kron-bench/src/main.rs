@@ -5,7 +5,8 @@
 //! not care how busy the machine is; `kron-bench repeat ROW CONTENDER N` runs
 //! one contender N times and is what callgrind is pointed at;
 //! `kron-bench programs` runs `krontab` on large inputs; `kron-bench daemon`
-//! runs `krond` beside other daemons, `kron-bench daemon alone` without them.
+//! runs `krond` beside other daemons, `kron-bench daemon alone` without them,
+//! `kron-bench daemon herd` only with many jobs at once.
 
 mod daemon;
 mod instructions;
@@ -13,6 +14,7 @@ mod programs;
 mod rows;
 mod timing;
 
+use daemon::What;
 use rows::rows;
 use std::process::ExitCode;
 
@@ -23,14 +25,15 @@ fn main() -> ExitCode {
         [] => timing::report(&mut rows()),
         ["instructions"] => instructions::report(&rows()),
         ["programs"] => programs::report(),
-        ["daemon"] => daemon::report(false),
-        ["daemon", "alone"] => daemon::report(true),
+        ["daemon"] => daemon::report(What::All),
+        ["daemon", "alone"] => daemon::report(What::Alone),
+        ["daemon", "herd"] => daemon::report(What::Herd),
         ["daemon", "instructions"] => daemon::instructions(),
         ["lives", jobs, times] => daemon::lives(jobs, times),
         ["repeat", row, contender, times] => repeat(row, contender, times),
         _ => {
             eprintln!(
-                "usage: kron-bench [instructions | programs | daemon [alone | instructions] | \
+                "usage: kron-bench [instructions | programs | daemon [alone | herd | instructions] | \
                  repeat ROW CONTENDER TIMES | lives JOBS TIMES]"
             );
             ExitCode::from(2)

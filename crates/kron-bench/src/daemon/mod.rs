@@ -40,14 +40,25 @@ pub fn instructions() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints the report; with `alone`, without peers, which takes half a minute.
-pub fn report(alone: bool) -> ExitCode {
+/// What there is to measure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// Everything, beside the peers.
+    All,
+    /// Everything of ours, which takes half as long.
+    Alone,
+    /// Only many jobs at once, beside the peers.
+    Herd,
+}
+
+/// Prints the report.
+pub fn report(what: What) -> ExitCode {
     let directory = std::env::temp_dir().join(format!("kron-bench.{}", std::process::id()));
     let Some(place) = programs(&directory) else {
         eprintln!("kron-bench: first: cargo build --release -p krond -p kron-bench");
         return ExitCode::from(2);
     };
-    let made = std::fs::create_dir(&directory).and_then(|()| measure(&place, alone));
+    let made = std::fs::create_dir(&directory).and_then(|()| measure(&place, what));
     let _ = std::fs::remove_dir_all(&directory);
     match made {
         Ok(table) => table.print(),
@@ -96,12 +107,17 @@ impl Table {
     }
 }
 
-fn measure(place: &Place, alone: bool) -> io::Result<Table> {
+fn measure(place: &Place, what: What) -> io::Result<Table> {
+    let alone = what == What::Alone;
     let peers: Vec<Peer> = [Peer::Debian, Peer::Busybox]
         .into_iter()
         .filter(|peer| !alone && peer.is_there())
         .collect();
     let mut table = Table { peers, rows: Vec::new() };
+    if what == What::Herd {
+        herd_rows(place, &mut table)?;
+        return Ok(table);
+    }
     standing(place, &mut table, alone)?;
     starting(place, &mut table)?;
     for jobs in [SIZES[0], SIZES[2]] {
@@ -176,19 +192,14 @@ fn standing(place: &Place, table: &mut Table, alone: bool) -> io::Result<()> {
 
 /// How late jobs start.
 fn starting(place: &Place, table: &mut Table) -> io::Result<()> {
-    type Which = fn(&Herd) -> f64;
     let peers = table.peers.clone();
     let mut late: Vec<Vec<f64>> = vec![Vec::new(); peers.len() + 1];
-    let mut herds: Vec<Vec<Herd>> = vec![Vec::new(); peers.len() + 1];
     let one = Jobs::EachMinute { count: 1, shell: false };
-    let many = Jobs::EachMinute { count: HERD, shell: false };
     let few = if peers.is_empty() { 0 } else { 2 };
     eprintln!("kron-bench: single starts");
     let mut floor = Floor::new(place.directory.join("floor"), &place.mark)?;
     let states = place.directory.join("single").join("state");
     late[0].extend(singles(place, "single", 0, || floor.start(&states))?);
-    let mut shells = Vec::new();
-    // What is in between the minutes that the peers wait for is ours.
     for round in 0..few {
         wait_for_minute(Duration::from_secs(6));
         let daemons: Vec<Daemon> = (peers.iter().enumerate())
@@ -202,27 +213,6 @@ fn starting(place: &Place, table: &mut Table) -> io::Result<()> {
         }
         drop(daemons);
         eprintln!("kron-bench: round {} of {few}", round + 1);
-        if round == 0 {
-            herds[0] = krond_herds(place, "herd", many)?;
-        } else {
-            let shell = Jobs::EachMinute { count: HERD, shell: true };
-            shells = krond_herds(place, "herd-shell", shell)?;
-        }
-    }
-    if peers.is_empty() {
-        herds[0] = krond_herds(place, "herd", many)?;
-    }
-    for (at, &peer) in peers.iter().enumerate() {
-        eprintln!("kron-bench: herd of {}", peer.name());
-        wait_for_minute(Duration::from_secs(6));
-        let daemon = place.peer(peer, "herd-peer", many)?;
-        let due = next_minute();
-        sleep_until(due);
-        let marks = daemon.marks.wait(HERD, PATIENCE)?;
-        if marks.len() < HERD {
-            return Err(io::Error::other(format!("{}: {} starts", peer.name(), marks.len())));
-        }
-        herds[at + 1].push(Herd::of(&marks, due));
     }
     let late: Vec<Vec<f64>> = late.into_iter().map(sorted).collect();
     let part = |part: f64| late.iter().map(|late| ms(quantile(late, part))).collect();
@@ -236,7 +226,23 @@ fn starting(place: &Place, table: &mut Table) -> io::Result<()> {
         let what = format!("one job, the floor, {name} (krond ÷ that)");
         table.add(what, "", vec![format!("{} ({ratio:.1})", ms(least))]);
     }
-    let herds: Vec<Herd> = herds.into_iter().filter_map(Herd::median).collect();
+    herd_rows(place, table)?;
+    let busy = singles(place, "single-busy", 100_000, || Ok(()))?;
+    let busy = sorted(busy);
+    let what = "one job beside 100,000, late, p50, worst";
+    table.add(
+        what,
+        "",
+        vec![format!("{}, {}", ms(quantile(&busy, 0.5)), ms(quantile(&busy, 1.0)))],
+    );
+    Ok(())
+}
+
+/// How late many jobs start that are due at once.
+fn herd_rows(place: &Place, table: &mut Table) -> io::Result<()> {
+    type Which = fn(&Herd) -> f64;
+    let herds = herds(place, &table.peers)?.into_iter().filter_map(Herd::median);
+    let herds: Vec<Herd> = herds.collect();
     let parts: [(&str, &'static str, Which); 4] = [
         ("first", "", |herd| herd.first),
         ("p50", "", |herd| herd.half),
@@ -251,18 +257,88 @@ fn starting(place: &Place, table: &mut Table) -> io::Result<()> {
         });
         table.add(format!("{HERD} jobs, {name} start"), aim, cells.collect());
     }
+    let shell = Jobs::EachMinute { count: HERD, shell: true };
+    let mut krond = Herds::of_krond(place, "herd-shell", shell, now() + SECOND)?;
+    let shells = (0..HERDS).map(|_| krond.next()).collect::<io::Result<Vec<_>>>()?;
+    krond.end()?;
     if let Some(herd) = Herd::median(shells) {
         table.add(format!("{HERD} jobs with shell=true, last start"), "", vec![ms(herd.last)]);
     }
-    let busy = singles(place, "single-busy", 100_000, || Ok(()))?;
-    let busy = sorted(busy);
-    let what = "one job beside 100,000, late, p50, worst";
-    table.add(
-        what,
-        "",
-        vec![format!("{}, {}", ms(quantile(&busy, 0.5)), ms(quantile(&busy, 1.0)))],
-    );
     Ok(())
+}
+
+/// Herds of `krond` and of each peer, in turn: how fast this machine is changes within
+/// minutes. The peers have the full minute, `krond` the middle of it.
+fn herds(place: &Place, peers: &[Peer]) -> io::Result<Vec<Vec<Herd>>> {
+    let many = Jobs::EachMinute { count: HERD, shell: false };
+    let mut herds: Vec<Vec<Herd>> = vec![Vec::new(); peers.len() + 1];
+    let begin = |due| Herds::of_krond(place, "herd", many, due);
+    let mut krond = if peers.is_empty() { Some(begin(now() + SECOND)?) } else { None };
+    for _ in 0..HERDS {
+        for (at, &peer) in peers.iter().enumerate() {
+            wait_for_minute(Duration::from_secs(6));
+            let daemon = place.peer(peer, "herd-peer", many)?;
+            let due = next_minute();
+            sleep_until(due);
+            let marks = daemon.marks.wait(HERD, PATIENCE)?;
+            // Before the middle of the minute.
+            drop(daemon);
+            if marks.len() < HERD {
+                return Err(io::Error::other(format!("{}: {} starts", peer.name(), marks.len())));
+            }
+            let herd = Herd::of(&marks, due);
+            eprintln!("kron-bench: {}: last start after {}", peer.name(), ms(herd.last));
+            herds[at + 1].push(herd);
+            let ours = match &mut krond {
+                Some(krond) => krond,
+                None => krond.insert(begin(due + MINUTE / 2)?),
+            };
+            herds[0].push(ours.next()?);
+        }
+        if let Some(krond) = krond.as_mut().filter(|_| peers.is_empty()) {
+            herds[0].push(krond.next()?);
+        }
+    }
+    krond.map_or(Ok(()), Herds::end)?;
+    Ok(herds)
+}
+
+/// Herds a minute apart, as they are in life: a file system remembers for a while what was
+/// just removed.
+struct Herds {
+    krond: Daemon,
+    /// By our clock.
+    due: Nanos,
+}
+
+impl Herds {
+    /// The first is due at this time of our clock, in less than a minute.
+    fn of_krond(place: &Place, name: &str, jobs: Jobs, due: Nanos) -> io::Result<Self> {
+        let krond = place.krond(name, jobs)?;
+        let time = now();
+        // Whatever time it was there, it is now as long before a full minute as here.
+        krond.approach_minute(time.max(due) + MINUTE, due - time)?;
+        Ok(Self { krond, due })
+    }
+
+    fn next(&mut self) -> io::Result<Herd> {
+        sleep_until(self.due);
+        let marks = self.krond.marks.wait(HERD, PATIENCE)?;
+        if marks.len() != HERD {
+            return Err(io::Error::other(format!("krond: {} starts", marks.len())));
+        }
+        let herd = Herd::of(&marks, self.due);
+        eprintln!("kron-bench: krond: last start after {}", ms(herd.last));
+        self.krond.marks.clear()?;
+        self.due += MINUTE;
+        Ok(herd)
+    }
+
+    /// When the ends are recorded, too.
+    fn end(self) -> io::Result<()> {
+        thread::sleep(Duration::from_secs(1));
+        self.krond.stop()
+    }
 }
 
 /// How late `krond` starts a single job, many times over; what is measured in turn with
@@ -287,31 +363,6 @@ fn singles(
     }
     krond.stop()?;
     Ok(late)
-}
-
-/// Herds a minute apart, as they are in life: a file system remembers for a while what was
-/// just removed.
-fn krond_herds(place: &Place, name: &str, jobs: Jobs) -> io::Result<Vec<Herd>> {
-    let krond = place.krond(name, jobs)?;
-    let mut herds = Vec::new();
-    let (first, ahead) = krond.approach_minute(now() + SECOND, SECOND / 2)?;
-    let mut due = first - ahead;
-    for _ in 0..HERDS {
-        sleep_until(due);
-        let marks = krond.marks.wait(HERD, PATIENCE)?;
-        if marks.len() != HERD {
-            return Err(io::Error::other(format!("krond: {} starts", marks.len())));
-        }
-        let herd = Herd::of(&marks, due);
-        eprintln!("kron-bench: {name}: last start after {}", ms(herd.last));
-        herds.push(herd);
-        krond.marks.clear()?;
-        due += MINUTE;
-    }
-    // Until their ends are recorded, too.
-    thread::sleep(Duration::from_secs(1));
-    krond.stop()?;
-    Ok(herds)
 }
 
 fn next_minute() -> Nanos {
