@@ -159,11 +159,22 @@ pub enum Effect {
     /// A run is over; nothing refers to it any more.
     Forget(RunId),
     /// The configuration of [`Event::Reload`] is in force, durably.
-    Reloaded,
+    Reloaded(Changes),
     /// The marks of [`Event::Reset`] are gone, durably.
     ResetDone,
     /// End the daemon: everything is recorded.
     Stop,
+}
+
+/// What became of the jobs at a reload, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Were not there before.
+    pub added: usize,
+    /// Have another definition.
+    pub changed: usize,
+    /// Are not there any more.
+    pub removed: usize,
 }
 
 /// A process to be prepared.

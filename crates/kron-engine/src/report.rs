@@ -3,7 +3,7 @@
 //! Names of events and keys are stable. Commands and environments never appear:
 //! they may hold secrets.
 
-use crate::event::{Exit, Shutdown, StartFailure};
+use crate::event::{Changes, Exit, Shutdown, StartFailure};
 use crate::job::{Remark, Tracked};
 use crate::kept::Process;
 use crate::run::{Begun, Run, Why};
@@ -89,7 +89,7 @@ pub(crate) fn privileges_dropped(job: &Tracked, run: &Run, begun: &Begun) -> Opt
 
 /// A command has ended.
 pub(crate) fn exited(job: &Tracked, run: &Run, begun: &Begun, exit: Exit, now: UtcInstant) -> Line {
-    let failed = exit.code.is_some_and(|code| code != 0);
+    let failed = run.has_failed(exit);
     let level = if failed { Level::Error } else { Level::Info };
     let mut line = period(about(level, "exited", job), run.period, Some(run.chosen))
         .with("pid", begun.process.pid)
@@ -224,7 +224,8 @@ pub(crate) fn idle_others(count: usize) -> Line {
 }
 
 /// A new configuration is in force.
-pub(crate) fn reloaded(jobs: usize, added: usize, changed: usize, removed: usize) -> Line {
+pub(crate) fn reloaded(jobs: usize, changes: Changes) -> Line {
+    let Changes { added, changed, removed } = changes;
     let (level, message) = match jobs {
         0 => (Level::Warn, Some("nothing is configured, so nothing will run")),
         _ => (Level::Info, None),

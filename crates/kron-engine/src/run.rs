@@ -87,6 +87,12 @@ pub(crate) enum Alarm {
 }
 
 impl Run {
+    /// Whether this end is a failure of the command. What `replace` ended did not fail.
+    pub fn has_failed(&self, exit: Exit) -> bool {
+        let is_replaced = self.ending.is_some_and(|ending| ending.why == Why::Replaced);
+        exit.code.is_some_and(|code| code != 0) && !is_replaced
+    }
+
     /// Whether nothing is recorded of it yet.
     pub fn is_unstarted(&self) -> bool {
         matches!(self.phase, Phase::Queued | Phase::Preparing)

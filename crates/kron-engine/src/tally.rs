@@ -29,6 +29,8 @@ pub struct Tally {
     pub succeeded: u64,
     /// Runs that ended otherwise.
     pub failed: u64,
+    /// Runs that were ended for the next one.
+    pub replaced: u64,
     /// Runs whose end nobody saw.
     pub unseen: u64,
     /// Runs ended by their timeout.

@@ -95,7 +95,7 @@ pub fn greeting(jobs: &[Job<'_>], now: UtcSecond, width: usize, way: &Way) -> St
     if !flags.is_empty() {
         let _ = writeln!(out, "\nAsk this krond by naming it: {programs}krond why JOB{flags}");
     }
-    out.push('\n');
+    out += "\nThe log, in UTC:\n\n";
     out
 }
 
@@ -234,6 +234,8 @@ backup  Tue 2026-03-03 10:21:09 +00:00  23h 56m    /etc/krond.d/shop.kron
 never   none                                       /etc/krond.d/shop.kron
 held    Mon 2026-03-02 10:30:00 +00:00  suspended  /etc/krond.d/mail.kron
 
+The log, in UTC:
+
 ",
         );
         check(
@@ -245,6 +247,8 @@ held    Mon 2026-03-02 10:30:00 +00:00  suspended  /etc/krond.d/mail.kron
 NAME    NEXT                            IN       FILE
 backup  Tue 2026-03-03 10:21:09 +00:00  23h 56m  …d/shop.kron
 
+The log, in UTC:
+
 ",
         );
         check(
@@ -255,6 +259,8 @@ backup  Tue 2026-03-03 10:21:09 +00:00  23h 56m  …d/shop.kron
 
 NAME    NEXT                            IN
 backup  Tue 2026-03-03 10:21:09 +00:00  23h 56m
+
+The log, in UTC:
 
 ",
         );
@@ -280,7 +286,7 @@ backup  Tue 2026-03-03 10:21:09 +00:00  23h 56m
         assert_eq!(lines[0], "100,000 jobs in 1 file");
         assert!(lines[3].starts_with("job-99999  Mon 2026-03-02 10:26:00 +00:00  1m"), "{text}");
         assert!(lines[22].starts_with("job-99980  Mon 2026-03-02 10:45:00 +00:00  20m"), "{text}");
-        assert_eq!(lines[23..], ["… and 99,980 more (krond jobs)", ""]);
+        assert_eq!(lines[23..], ["… and 99,980 more (krond jobs)", "", "The log, in UTC:", ""]);
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
     }
 
@@ -303,7 +309,7 @@ backup  Tue 2026-03-03 10:21:09 +00:00  23h 56m
         let zone = Zones::bundled().utc();
         let jobs = [job("a", "/etc/krond.d/a.kron", None, &zone)];
         let text = greeting(&jobs, at("2026-03-02T10:25:00Z"), 80, &way);
-        assert!(text.ends_with(": target/debug/krond why JOB --state-dir here\n\n"), "{text}");
+        assert!(text.contains(": target/debug/krond why JOB --state-dir here\n\n"), "{text}");
         let text = greeting(&[], at("2026-03-02T10:25:00Z"), 80, &way);
         assert!(text.contains("  target/debug/krond reload --state-dir here\n"), "{text}");
         let add = "  target/debug/krontab add hello '*/5 * * * * @win(after,2m)' --file \

@@ -61,9 +61,12 @@ pub fn page(tally: &Tally, gauges: &Gauges, commits: &Commits, started_at: UtcIn
         tally.start_failures,
     );
     page.head("kron_exits_total", "counter", "Executions that ended, by how.");
-    for (result, count) in
-        [("success", tally.succeeded), ("failure", tally.failed), ("unseen", tally.unseen)]
-    {
+    for (result, count) in [
+        ("success", tally.succeeded),
+        ("failure", tally.failed),
+        ("replaced", tally.replaced),
+        ("unseen", tally.unseen),
+    ] {
         page.value("kron_exits_total", &format!("{{result=\"{result}\"}}"), count);
     }
     page.counter("kron_timeouts_total", "Executions ended by their timeout.", tally.timeouts);

@@ -2,7 +2,7 @@
 
 use super::{After, Engine};
 use crate::commit::RosterLine;
-use crate::event::{Effect, Enrolment, JobKey, Moment, RunId};
+use crate::event::{Changes, Effect, Enrolment, JobKey, Moment, RunId};
 use crate::job::Tracked;
 use crate::kept::{Active, Finished};
 use crate::report;
@@ -25,7 +25,7 @@ impl Engine {
         moment: Moment,
         effects: &mut Vec<Effect>,
     ) {
-        let (mut added, mut changed, mut removed) = (0, 0, 0);
+        let mut changes = Changes::default();
         let is_reload = mem::replace(&mut self.is_configured, true);
         let mut known = self.keys_by_identity();
         if self.jobs.is_empty() {
@@ -38,13 +38,13 @@ impl Engine {
         for Enrolment { entry, found, alive } in jobs {
             let key = if let Some(key) = known.remove(entry.job.identity()) {
                 let change = self.redefine(key, entry, moment, effects);
-                changed += usize::from(change.is_edit);
+                changes.changed += usize::from(change.is_edit);
                 if change.is_open {
                     visits.push(key);
                 }
                 key
             } else {
-                added += 1;
+                changes.added += 1;
                 let mut lines = mem::take(&mut self.pending.roster);
                 let (job, active, remark) =
                     Tracked::enrol(entry, found, moment.now, latest, &mut lines);
@@ -69,7 +69,7 @@ impl Engine {
         let jobs = &self.jobs;
         self.index.sort_unstable_by(|a, b| identity_of(jobs, *a).cmp(&identity_of(jobs, *b)));
         for key in known.into_values() {
-            removed += usize::from(self.retire(key, effects));
+            changes.removed += usize::from(self.retire(key, effects));
         }
         if self.stopping.is_none() {
             for key in &visits {
@@ -81,10 +81,10 @@ impl Engine {
         }
         self.warn_of_idle(visits, moment.now, effects);
         if is_reload {
-            let line = report::reloaded(self.index.len(), added, changed, removed);
+            let line = report::reloaded(self.index.len(), changes);
             self.pending.after.push(After::Log(line));
         }
-        self.pending.after.push(After::Reloaded);
+        self.pending.after.push(After::Reloaded(changes));
     }
 
     /// The latest time that anything here tells of: now, unless the clock was set back.

@@ -211,7 +211,8 @@ impl Engine {
         let Some(begun) = run.begun().cloned() else { return };
         let counter = match exit.code {
             Some(0) => &mut self.tally.succeeded,
-            Some(_) => &mut self.tally.failed,
+            Some(_) if run.has_failed(exit) => &mut self.tally.failed,
+            Some(_) => &mut self.tally.replaced,
             None => &mut self.tally.unseen,
         };
         *counter += 1;

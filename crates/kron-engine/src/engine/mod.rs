@@ -7,7 +7,7 @@ mod show;
 mod start;
 
 use crate::commit::RosterLine;
-use crate::event::{Effect, Event, JobKey, Moment, RunId, Shutdown};
+use crate::event::{Changes, Effect, Event, JobKey, Moment, RunId, Shutdown};
 use crate::job::{Blocked, Tracked};
 use crate::queue::{Queue, Ticket};
 use crate::report;
@@ -84,7 +84,7 @@ struct Pending {
 enum After {
     Log(Line),
     Release(RunId),
-    Reloaded,
+    Reloaded(Changes),
     ResetDone,
 }
 

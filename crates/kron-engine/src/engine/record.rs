@@ -143,7 +143,7 @@ impl Engine {
         for after in mem::take(&mut self.pending.after) {
             match after {
                 After::Log(line) => effects.push(Effect::Log(line)),
-                After::Reloaded => effects.push(Effect::Reloaded),
+                After::Reloaded(changes) => effects.push(Effect::Reloaded(changes)),
                 After::ResetDone => effects.push(Effect::ResetDone),
                 After::Release(_) => {}
             }
@@ -156,7 +156,7 @@ impl Engine {
             match after {
                 After::Log(line) => effects.push(Effect::Log(line)),
                 After::Release(run) => self.release(run, moment, effects),
-                After::Reloaded => effects.push(Effect::Reloaded),
+                After::Reloaded(changes) => effects.push(Effect::Reloaded(changes)),
                 After::ResetDone => effects.push(Effect::ResetDone),
             }
         }

@@ -455,7 +455,7 @@ impl<'a> World<'a> {
                 self.runs.remove(&run);
                 self.note(Fact::Forgotten { run })
             }
-            Effect::Reloaded => self.note(Fact::Confirmed),
+            Effect::Reloaded(_) => self.note(Fact::Confirmed),
             Effect::ResetDone => Ok(()),
             Effect::Stop => {
                 self.restart_at = Some(self.clock.now() + self.restart_after);

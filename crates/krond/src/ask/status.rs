@@ -34,6 +34,9 @@ pub fn status(arguments: &Ask) -> Result<u8, Failure> {
         .map(|paths| paths.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
     row("configuration", paths.join(", "));
+    if let Some(at) = instant("reloadRejectedAt") {
+        row("", format!("as it was before {at}: a reload was refused; `krond reload` says why"));
+    }
     row("state", text(&status, "stateDir").into());
     row("jobs", format!("{}, {} running", number(&status["jobs"]), number(&status["running"])));
     match instant("next") {
@@ -74,7 +77,14 @@ pub fn reload(arguments: &Ask) -> Result<u8, Failure> {
         return Ok(0);
     }
     let jobs = answer["jobs"].as_u64().unwrap_or(0);
-    terminal::print(&format!("reloaded: {jobs} job{}\n", if jobs == 1 { "" } else { "s" }));
+    let changes: Vec<String> = ["added", "changed", "removed"]
+        .iter()
+        .filter_map(|name| Some((name, answer[*name].as_u64().filter(|count| *count > 0)?)))
+        .map(|(name, count)| format!("{count} {name}"))
+        .collect();
+    let changes = if changes.is_empty() { "nothing changed".into() } else { changes.join(", ") };
+    let plural = if jobs == 1 { "" } else { "s" };
+    terminal::print(&format!("reloaded: {jobs} job{plural}; {changes}\n"));
     if jobs == 0 {
         terminal::print_error("warning: nothing is configured, so nothing will run\n");
     }

@@ -5,7 +5,7 @@ use super::shelf::{Found, LookedUp};
 use crate::control::server::{Appetite, Heard};
 use crate::control::{Refusal, Reply, Request};
 use kron_core::{PeriodId, UtcSecond};
-use kron_engine::event::{Event, JobKey, Moment, Shutdown};
+use kron_engine::event::{Changes, Event, JobKey, Moment, Shutdown};
 use kron_engine::kept::Finished;
 use kron_term::failure::{INVALID, USER};
 use kron_term::moment;
@@ -150,6 +150,7 @@ impl Daemon {
             "running": gauges.running,
             "next": gauges.next.map(|next| next.to_string()),
             "stopping": self.engine.is_stopping(),
+            "reloadRejectedAt": self.rejected_at.map(|at| at.to_string()),
             "outcomes": {
                 "executed": tally.executed,
                 "skipped": tally.skipped,
@@ -270,7 +271,7 @@ impl Daemon {
         }
     }
 
-    pub(super) fn answer_reload(&mut self, result: Result<(), &str>) {
+    pub(super) fn answer_reload(&mut self, result: Result<Changes, &str>) {
         // Those who asked while it was being read are answered by the next one.
         if self.reader.is_wanted() {
             return;
@@ -278,7 +279,12 @@ impl Daemon {
         for id in std::mem::take(&mut self.conversations.reload) {
             let answer =
                 match &result {
-                    Ok(()) => Ok(json!({ "jobs": self.engine.keys().len() })),
+                    Ok(Changes { added, changed, removed }) => Ok(json!({
+                        "jobs": self.engine.keys().len(),
+                        "added": added,
+                        "changed": changed,
+                        "removed": removed,
+                    })),
                     Err(text) => Err(Refusal::new(INVALID, *text)
                         .hint("the configuration before stays in force")),
                 };

@@ -27,8 +27,8 @@ use crate::signals::{Asked, Signals};
 use crate::store::Store;
 use crate::{crash, failure_line};
 use commits::{Committer, committer};
-use kron_core::UtcInstant;
 use kron_core::line::{Level, Line};
+use kron_core::{UtcInstant, UtcSecond};
 use kron_engine::Engine;
 use kron_engine::event::{Effect, Event, Moment, Shutdown};
 use kron_host::memory;
@@ -124,6 +124,8 @@ pub struct Daemon {
     is_ready: bool,
     /// Whether a configuration was read since memory was given back.
     is_wasteful: bool,
+    /// When the latest configuration was refused, if it was.
+    rejected_at: Option<UtcSecond>,
     end: Option<End>,
 }
 
@@ -179,6 +181,7 @@ impl Daemon {
             events: VecDeque::new(),
             is_ready: false,
             is_wasteful: false,
+            rejected_at: None,
             end: None,
         })
     }
@@ -445,6 +448,7 @@ impl Daemon {
                 for line in rejection.lines {
                     self.say(&if is_fatal { line.with("fatal", true) } else { line });
                 }
+                self.rejected_at = Some(moment.now.floor());
                 self.answer_reload(Err(&rejection.text));
                 if is_fatal {
                     self.end = Some(End::Fatal);
@@ -488,9 +492,10 @@ impl Daemon {
             Effect::Signal(run, signal) => self.send(run, signal),
             Effect::WatchGroup(run) => self.watch_group(run),
             Effect::Forget(run) => self.processes.forget(run),
-            Effect::Reloaded => {
+            Effect::Reloaded(changes) => {
                 if self.is_ready {
-                    self.answer_reload(Ok(()));
+                    self.rejected_at = None;
+                    self.answer_reload(Ok(changes));
                     self.read_again(moment);
                     self.is_wasteful = true;
                 } else {

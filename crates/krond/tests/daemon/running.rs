@@ -293,6 +293,9 @@ fn exe_17_18_19_20_21_sta_24_replace_ends_the_old_one_first() {
     let (ended, started) = (place_of("exited", "a", 0), place_of("started", "a", 1));
     assert!(ended < started);
     assert_eq!(&events[ended]["exit_code"], "137", "{}", events[ended].line);
+    // It did not fail: it was ended.
+    assert_eq!([&events[ended]["level"], &events[ended]["reason"]], ["info", "replaced"]);
+    assert!(!events[ended].line.contains("error_type"), "{}", events[ended].line);
     // The wait delayed nobody.
     assert!(place_of("started", "other", 1) < ended);
     assert!(place.read("heard").contains("term"));

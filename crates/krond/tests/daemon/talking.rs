@@ -120,7 +120,8 @@ fn reload_and_stop_report_what_came_of_it() {
     let place = Place::with("0 0 * * * name=a command=/bin/true\n");
     let daemon = place.start(-30.0, &[]);
     place.jobs("0 0 * * * name=a command=/bin/true\n0 0 * * * name=b command=/bin/true\n");
-    place.ask(&["reload"]).exits(0);
+    place.ask(&["reload"]).exits(0).prints("reloaded: 2 jobs; 1 added\n");
+    place.ask(&["reload"]).exits(0).prints("reloaded: 2 jobs; nothing changed\n");
     assert_eq!(place.ask_jobs().len(), 2);
     place.jobs("0 0 * * * name=a command=/bin/true mailto=x\n");
     let output = place.ask(&["reload"]).exits(2);
@@ -129,10 +130,13 @@ fn reload_and_stop_report_what_came_of_it() {
     assert!(output.stderr.is_empty(), "{}", output.stderr);
     assert!(output.json()["error"].as_str().unwrap().contains("mailto"));
     assert_eq!(place.ask_jobs().len(), 2);
+    place.ask(&["status"]).exits(0).prints("a reload was refused; `krond reload` says why");
     place.jobs("# nothing any more\n");
     let output = place.ask(&["reload"]).exits(0);
-    assert_eq!(output.stdout, "reloaded: 0 jobs\n");
+    assert_eq!(output.stdout, "reloaded: 0 jobs; 2 removed\n");
     assert!(output.stderr.contains("nothing is configured"), "{}", output.stderr);
+    let status = place.ask(&["status", "--format", "json"]).exits(0).json();
+    assert!(status["reloadRejectedAt"].is_null(), "{status}");
     place.ask(&["stop"]).exits(0);
     daemon.end().exits(0);
 }

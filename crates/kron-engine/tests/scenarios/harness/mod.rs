@@ -451,7 +451,7 @@ impl World {
             Effect::Forget(run) => {
                 self.runs.remove(&run).expect("a run is forgotten once");
             }
-            Effect::Reloaded => {
+            Effect::Reloaded(_) => {
                 for entry in std::mem::take(&mut self.not_ready) {
                     let identity = format!("{PATH}:{entry}");
                     let is_known = self.store.roster.keys().any(|id| id.as_str() == identity);
