@@ -159,7 +159,7 @@ fuzz: $(TOOLS)/bin/cargo-fuzz
 	  words=schedule; longest=400; \
 	  case $$target in state | roster | control) words=json ;; esac; \
 	  case $$target in \
-	    tab) longest=512 ;; log) longest=1024 ;; \
+	    tab) longest=320 ;; log) longest=512 ;; \
 	    state) longest=8192 ;; roster) longest=2048 ;; control) longest=66000 ;; \
 	  esac; \
 	  mkdir -p fuzz/corpus/$$target target; \

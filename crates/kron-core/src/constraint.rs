@@ -6,6 +6,7 @@
 //! and a set of days, which is what [`Constraints`] precomputes.
 
 use crate::bounds::{DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MONTH};
+use crate::mutant::{self, Mutant};
 use crate::time::DAY_SECONDS;
 use crate::time::civil::{Date, weekday};
 use alloc::boxed::Box;
@@ -375,6 +376,7 @@ impl Constraints {
         if only.is_empty() && avoid.is_empty() {
             return Self::default();
         }
+        let avoided = if mutant::is(Mutant::AvoidIgnored) { &NO_CLAUSES } else { &avoid };
         let mut minutes = MinuteSet::EMPTY;
         minutes.insert_run(0, DAY_MINUTES - 1);
         if let Some(hours) = only.hours {
@@ -383,15 +385,15 @@ impl Constraints {
         if !only.between.is_empty() {
             minutes.intersect(&only.between);
         }
-        if let Some(hours) = avoid.hours {
+        if let Some(hours) = avoided.hours {
             minutes.subtract(&MinuteSet::hours(hours));
         }
-        minutes.subtract(&avoid.between);
+        minutes.subtract(&avoided.between);
         let days_of_month =
-            only.days_of_month.unwrap_or(u32::MAX) & !avoid.days_of_month.unwrap_or_default();
-        let months = only.months.unwrap_or(u16::MAX) & !avoid.months.unwrap_or_default();
+            only.days_of_month.unwrap_or(u32::MAX) & !avoided.days_of_month.unwrap_or_default();
+        let months = only.months.unwrap_or(u16::MAX) & !avoided.months.unwrap_or_default();
         let days_of_week =
-            only.days_of_week.unwrap_or(0x7F) & !avoid.days_of_week.unwrap_or_default();
+            only.days_of_week.unwrap_or(0x7F) & !avoided.days_of_week.unwrap_or_default();
         Self(Some(Box::new(Allowed {
             only,
             avoid,

@@ -76,7 +76,7 @@ impl Ledger {
         Self {
             handled_through: None,
             handled_ahead: Vec::new(),
-            not_before: now,
+            not_before: if mutant::is(Mutant::NewFires) { UtcInstant::MIN } else { now },
             definition: Some(DefinitionHash::of(job)),
         }
     }
@@ -180,6 +180,9 @@ impl Ledger {
     /// are `recorded` as handled last or as running, as they do when a state is read.
     #[must_use]
     pub fn reset(&self, job: &Job, now: UtcInstant, recorded: &[PeriodId]) -> Self {
+        if mutant::is(Mutant::ResetReopens) {
+            return Self::restore(None, Vec::new(), None, self.definition);
+        }
         let has_begun = |period| job.window().of(period).start() <= now;
         let mut ledger = self.without_future(now, has_begun);
         let mut at = ledger.handled_through.map(PeriodId::nominal);

@@ -60,6 +60,19 @@ mutants! {
     ReplaceLate = "replace-late", "Under replace, a start that failed is tried again after the deadline.";
     TimeoutUnadopted = "timeout-unadopted", "Nothing happens at the timeout of an execution of an earlier daemon.";
     WaitingForgotten = "waiting-forgotten", "A lapse passes over what came due before it and waits.";
+    GateLate = "gate-late", "What was prepared for too long is let go after its deadline.";
+    HangForever = "hang-forever", "A preparation that hangs is never given up.";
+    PreparedLost = "prepared-lost", "Some processes that are ready are forgotten.";
+    WindowShift = "window-shift", "Windows around a time begin at it.";
+    AvoidIgnored = "avoid-ignored", "What is to be avoided is not.";
+    NewFires = "new-fires", "A new job runs for the past.";
+    DamageFires = "damage-fires", "A job whose state is lost runs for the past.";
+    ResetReopens = "reset-reopens", "A reset forgets all marks.";
+    InvalidInForce = "invalid-in-force", "What is being prepared goes on by a definition that is not in force any more.";
+    CrowdIgnored = "crowd-ignored", "More run at once than may.";
+    ReasonMissing = "reason-missing", "The log has no reason for what was not executed.";
+    WakesForNothing = "wakes-for-nothing", "The daemon asks to be woken at once, always.";
+    CommitTwice = "commit-twice", "A batch is sent on its way while another is.";
     SkipEarly = "skip-early", "Under forbid, a period is skipped for one that is only being prepared.";
 }
 

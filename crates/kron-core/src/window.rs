@@ -2,6 +2,7 @@
 //! (SPEC, Window Semantics).
 
 use crate::identity::PeriodId;
+use crate::mutant::{self, Mutant};
 use crate::time::{UtcInstant, UtcSecond, duration};
 use core::fmt;
 use core::time::Duration;
@@ -45,6 +46,9 @@ impl WindowSpec {
     pub fn of(&self, period: PeriodId) -> Window {
         let nominal = period.nominal().instant();
         match self.mode {
+            Mode::Around if mutant::is(Mutant::WindowShift) => {
+                Window { start: nominal, end: nominal.saturating_add(self.duration) }
+            }
             Mode::After => Window { start: nominal, end: nominal.saturating_add(self.duration) },
             Mode::Around => Window {
                 start: nominal.saturating_sub(self.lead()),

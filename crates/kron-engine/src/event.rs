@@ -177,6 +177,18 @@ pub struct Changes {
     pub removed: usize,
 }
 
+impl core::ops::Add for Changes {
+    type Output = Self;
+
+    fn add(self, later: Self) -> Self {
+        Self {
+            added: self.added + later.added,
+            changed: self.changed + later.changed,
+            removed: self.removed + later.removed,
+        }
+    }
+}
+
 /// A process to be prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preparation {

@@ -8,6 +8,7 @@ use crate::kept::{Active, Finished, Kept, Last};
 use crate::queue::Ticket;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use kron_core::mutant::{self, Mutant};
 use kron_core::{Concurrency, Decision, Identity, Job, Ledger, PeriodId, UtcInstant};
 use kron_tab::Entry;
 
@@ -162,8 +163,13 @@ impl Tracked {
             None => is_lost.then_some(Remark::Vanished),
         };
         let first_sight = || {
-            let mut ledger = Ledger::first_sight(&entry.job, if is_lost { latest } else { now });
-            if is_lost {
+            let is_barred = is_lost && !mutant::is(Mutant::DamageFires);
+            let since = if is_barred { latest } else { now };
+            let mut ledger = Ledger::first_sight(&entry.job, since);
+            if is_lost && !is_barred {
+                let definition = ledger.definition();
+                ledger = Ledger::restore(None, Vec::new(), None, definition);
+            } else if is_lost {
                 // What may have run does not run again by another definition either.
                 let over = latest.saturating_sub(entry.job.window().trail()).floor();
                 let (through, not_before) = (entry.job.prev_period(over), ledger.not_before());
@@ -245,6 +251,16 @@ impl Tracked {
         }
         self.entry = entry;
         changed || returned
+    }
+
+    /// How many of the periods that are to be judged again are none any more, or closed
+    /// by a new definition.
+    pub fn barred(&self) -> u32 {
+        let job = self.job();
+        let exists = |period: PeriodId| job.prev_period(period.nominal()) == Some(period);
+        let is_open = |period| exists(period) && !self.ledger.is_closed(&job.decide(period));
+        let unsettled = self.busy.iter().flat_map(|busy| &busy.unsettled);
+        unsettled.filter(|period| !is_open(**period)).count() as u32
     }
 
     pub fn job(&self) -> &Job {

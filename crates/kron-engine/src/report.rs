@@ -61,7 +61,7 @@ pub(crate) fn outcome(job: &Tracked, closure: &Closure, seed_hash: Option<SeedHa
     };
     period(about(level, "outcome", job), closure.period(), closure.chosen())
         .with("outcome", closure.outcome())
-        .with_some("reason", closure.reason())
+        .with_some("reason", closure.reason().filter(|_| !mutant::is(Mutant::ReasonMissing)))
         .with_some("seed_hash", seed_hash)
 }
 
@@ -95,11 +95,12 @@ pub(crate) fn exited(job: &Tracked, run: &Run, begun: &Begun, exit: Exit, now: U
         .with("pid", begun.process.pid)
         .with_some("exit_code", exit.code)
         .with_some("signal", exit.signal);
-    line = match now.since(begun.started_at) {
-        Some(ran) => line.with("ran", Millis(ran)),
-        None => line,
-    };
-    if exit.code.is_none() {
+    // Until when one ran that ended unseen, nobody knows.
+    let is_seen = exit.code.is_some();
+    if let Some(ran) = now.since(begun.started_at).filter(|_| is_seen) {
+        line = line.with("ran", Millis(ran));
+    }
+    if !is_seen {
         line = line.with("message", "nobody saw how it ended");
     }
     line = line.with_some("reason", run.ending.map(|ending| ending.why.reason()));
@@ -158,6 +159,11 @@ pub(crate) fn killing(job: &Tracked, run: &Run, pid: u32) -> Line {
 pub(crate) fn superseded(job: &Tracked, count: u32, is_at_least: bool) -> Line {
     let line = about(Level::Info, "superseded", job).with("count", count);
     if is_at_least { line.with("at_least", true) } else { line }
+}
+
+/// Due periods that waited are not started any more.
+pub(crate) fn dropped(job: &Tracked, count: u32, why: &'static str) -> Line {
+    superseded(job, count, false).with("reason", why)
 }
 
 /// A state file could not be used.

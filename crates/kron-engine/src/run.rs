@@ -3,6 +3,7 @@
 use crate::event::{Exit, JobKey};
 use crate::kept::Process;
 use alloc::boxed::Box;
+use core::time::Duration;
 use kron_core::{Closure, PeriodId, SeedHash, UtcInstant, UtcSecond};
 
 /// A run, from the moment it may start until its last process is gone.
@@ -16,6 +17,8 @@ pub(crate) struct Run {
     /// an earlier daemon started.
     pub closure: Option<Closure>,
     pub phase: Phase,
+    /// Uptime at which its preparation began.
+    pub prepared_since: Duration,
     /// Whether its preparation takes so long that others do not wait for it.
     pub is_stalled: bool,
     /// Why it is being ended, if it is.
@@ -50,6 +53,8 @@ pub(crate) struct Begun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ending {
     pub why: Why,
+    /// Whether its first process had not ended by itself before.
+    pub is_led: bool,
     pub killed: bool,
     /// Given up on: it does not die.
     pub hopeless: bool,
@@ -89,7 +94,8 @@ pub(crate) enum Alarm {
 impl Run {
     /// Whether this end is a failure of the command. What `replace` ended did not fail.
     pub fn has_failed(&self, exit: Exit) -> bool {
-        let is_replaced = self.ending.is_some_and(|ending| ending.why == Why::Replaced);
+        let is_replaced =
+            self.ending.is_some_and(|ending| ending.why == Why::Replaced && ending.is_led);
         exit.code.is_some_and(|code| code != 0) && !is_replaced
     }
 

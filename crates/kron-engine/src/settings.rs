@@ -40,6 +40,12 @@ pub const PREPARING: usize = 256;
 /// something that others do not need.
 pub const STALLED: Duration = Duration::from_secs(1);
 
+/// How long a start that was judged in time may take before it is judged again: a process
+/// that is ready later than this after its preparation began must be within its deadline
+/// still, and so must everything that is not recorded yet when a wake-up comes this much too
+/// late. The wait for others that are due in the same second does not count.
+pub const DISPATCH: Duration = Duration::from_secs(10);
+
 /// Longest preparation of a process: a directory on a mount that does not answer
 /// must not hold a job for ever.
 pub const PREPARATION: Duration = Duration::from_secs(30);

@@ -113,7 +113,7 @@ fn default_directory(known: Option<PathBuf>, system: bool) -> Result<PathBuf, Pa
             hint: hint(),
         });
     }
-    match fs::DirBuilder::new().recursive(true).mode(0o755).create(&directory) {
+    match fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory) {
         Ok(()) => Ok(directory),
         Err(error) => Err(Part::Nowhere {
             path: printable(&directory),

@@ -13,7 +13,14 @@ fn error(category: &str, operation: &str) -> Line {
 /// The system refused something.
 #[must_use]
 pub fn system(operation: &str, what: &io::Error) -> Line {
-    error("SystemError", operation).with("message", what)
+    error("SystemError", operation).with("message", kron_term::failure::plain(what))
+}
+
+/// The same of something that ends the daemon.
+#[must_use]
+pub fn fatal(line: Line) -> Line {
+    let is_said = line.level != Level::Error || line.fields.iter().any(|(key, _)| *key == "fatal");
+    if is_said { line } else { line.with("fatal", true) }
 }
 
 /// Something could not be made durable. The daemon ends.
@@ -63,7 +70,11 @@ fn problem(what: &Problem) -> Line {
 /// Something about state that somebody should look at.
 #[must_use]
 pub fn warning(what: &Warning) -> Line {
-    Line::new(Level::Warn, "state").with("message", what)
+    let identity = match what {
+        Warning::HistoryLost { identity, .. } => Some(identity),
+        _ => None,
+    };
+    Line::new(Level::Warn, "state").with_some("identity", identity).with("message", what)
 }
 
 /// The last word about a configuration that is not used.

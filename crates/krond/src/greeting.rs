@@ -68,11 +68,12 @@ pub struct Way {
 pub fn greeting(jobs: &[Job<'_>], now: UtcSecond, width: usize, way: &Way) -> String {
     let bold = Style::new().bold();
     let Way { programs, flags, file } = way;
+    let log = "The log, in UTC:\n\n";
     if jobs.is_empty() {
         return format!(
             "{bold}No jobs yet.{bold:#} Add one, and tell krond:\n\n  \
              {programs}krontab add hello '*/5 * * * * @win(after,2m)'{file} -- /bin/echo hello\n  \
-             {programs}krond reload{flags}\n\n"
+             {programs}krond reload{flags}\n\n{log}"
         );
     }
     let mut out = format!("{bold}{}{bold:#}\n\n", summary(jobs));
@@ -95,7 +96,8 @@ pub fn greeting(jobs: &[Job<'_>], now: UtcSecond, width: usize, way: &Way) -> St
     if !flags.is_empty() {
         let _ = writeln!(out, "\nAsk this krond by naming it: {programs}krond why JOB{flags}");
     }
-    out += "\nThe log, in UTC:\n\n";
+    out.push('\n');
+    out += log;
     out
 }
 

@@ -91,12 +91,15 @@ impl Failure {
         Self { code: FATAL, lines: vec![failure_line::system(operation, error)], shown: None }
     }
 
-    fn report(self, log: &mut Logger, clock: &Clock) -> u8 {
-        match self.shown {
+    fn report(mut self, log: &mut Logger, clock: &Clock) -> u8 {
+        match self.shown.take() {
             Some(text) if matches!(log.form(), Form::Human { .. }) => terminal::print_error(&text),
             _ => {
-                for line in &self.lines {
-                    log.write(clock.moment().now, line);
+                // Of mistakes in files, the last word is what ends it.
+                let is_last = self.code != INVALID;
+                for line in self.lines {
+                    let line = if is_last { failure_line::fatal(line) } else { line };
+                    log.write(clock.moment().now, &line);
                 }
             }
         }
@@ -176,8 +179,10 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     for line in lines {
         log.write(clock.moment().now, &line);
     }
-    // A job that was taken out while nobody watched comes back without a past.
-    let gone = others.into_iter().map(RosterLine::Gone).collect();
+    // A job that was taken out while nobody watched comes back without a past. One that
+    // is written wrong was not taken out, and where something is wrong nobody knows which
+    // jobs those are.
+    let gone = others.into_iter().filter(|_| report.is_empty()).map(RosterLine::Gone).collect();
     store.commit(&Batch { jobs: Vec::new(), roster: gone }).map_err(|error| Failure {
         code: FATAL,
         lines: vec![failure_line::commit(&error)],
@@ -188,7 +193,7 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
         limit_nofile: arguments.limit_nofile,
         limit_nproc: arguments.limit_nproc,
     };
-    // An address may be taken; after that a socket would be left behind.
+    // All that may fail comes before the socket, which would be left behind.
     let scrapes = arguments.metrics.map(|address| {
         TcpListener::bind(address).map_err(|error| {
             let error = io::Error::new(error.kind(), format!("{address}: {error}"));
@@ -196,11 +201,6 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
         })
     });
     let scrapes = scrapes.transpose()?;
-    let socket = place::socket(&arguments.place, &state_dir);
-    let server = Server::open(&socket).map_err(|error| {
-        let error = io::Error::new(error.kind(), format!("{}: {error}", socket.display()));
-        Failure::system("open the control socket", &error)
-    })?;
     let launcher =
         Launcher::new(exec::Options::default()).map_err(system("make threads to start jobs"))?;
     if let Some(path) = &arguments.pid_file {
@@ -209,6 +209,14 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
             Failure::system("write the PID file", &error)
         })?;
     }
+    let socket = place::socket(&arguments.place, &state_dir);
+    let server = Server::open(&socket).map_err(|error| {
+        if let Some(path) = &arguments.pid_file {
+            remove_pid(path);
+        }
+        let error = io::Error::new(error.kind(), format!("{}: {error}", socket.display()));
+        Failure::system("open the control socket", &error)
+    })?;
     let (settings, warning) = settings(arguments);
     if let Some(line) = warning {
         log.write(clock.moment().now, &line);
@@ -257,8 +265,7 @@ impl Prepared {
 }
 
 fn refused(error: &store::StoreError) -> Failure {
-    let lines = failure_line::store(error).into_iter().map(|line| line.with("fatal", true));
-    Failure { code: STATE, lines: lines.collect(), shown: None }
+    Failure { code: STATE, lines: failure_line::store(error), shown: None }
 }
 
 fn clean<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> io::Result<Vec<PathBuf>> {

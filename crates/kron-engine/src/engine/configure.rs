@@ -14,7 +14,7 @@ use core::cmp::Reverse;
 use core::mem;
 use core::time::Duration;
 use kron_core::mutant::{self, Mutant};
-use kron_core::{DefinitionHash, Identity, Outcome, UtcInstant, UtcSecond};
+use kron_core::{DefinitionHash, Identity, Outcome, PeriodId, UtcInstant, UtcSecond};
 use kron_tab::Entry;
 
 impl Engine {
@@ -136,7 +136,9 @@ impl Engine {
         if change.is_edit {
             // What was prepared by the old definition is judged by the new one.
             for id in job.runs().to_vec() {
-                if self.runs.get(&id).is_some_and(Run::is_unstarted) {
+                if self.runs.get(&id).is_some_and(Run::is_unstarted)
+                    && !mutant::is(Mutant::InvalidInForce)
+                {
                     self.take_back(id, effects);
                     change.is_open = true;
                 }
@@ -147,13 +149,24 @@ impl Engine {
             }
         }
         let mut lines = mem::take(&mut self.pending.roster);
+        let mut barred = 0;
         if let Some(job) = self.job_mut(key)
             && job.redefine(entry, moment.now, &mut lines)
         {
             job.planned = None;
+            barred = job.barred();
         }
         self.pending.roster = lines;
+        self.drop_waiting(key, barred, "the definition changed while it waited");
         change
+    }
+
+    /// Tells of due periods that waited for something, and are not started any more.
+    fn drop_waiting(&mut self, key: JobKey, count: u32, why: &'static str) {
+        let Some(job) = self.job(key).filter(|_| count > 0) else { return };
+        let line = report::dropped(job, count, why);
+        self.tally.superseded += u64::from(count);
+        self.pending.after.push(After::Log(line));
     }
 
     /// A job is no longer configured. What runs goes on and is recorded.
@@ -161,7 +174,9 @@ impl Engine {
         let Some(job) = self.job_mut(key) else { return false };
         let was_retired = mem::replace(&mut job.is_retired, true);
         job.ticket = job.ticket.next();
+        let mut waiting: BTreeSet<PeriodId> = BTreeSet::new();
         if let Some(busy) = &mut job.busy {
+            waiting.extend(busy.waiting());
             busy.blocked.clear();
             busy.replacing.clear();
             busy.put_off.clear();
@@ -169,10 +184,12 @@ impl Engine {
         }
         let identity = job.identity().clone();
         for id in job.runs().to_vec() {
-            if self.runs.get(&id).is_some_and(Run::is_unstarted) {
+            if let Some(run) = self.runs.get(&id).filter(|run| run.is_unstarted()) {
+                waiting.insert(run.period);
                 self.abandon(id, effects);
             }
         }
+        self.drop_waiting(key, waiting.len() as u32, "the job was removed while it waited");
         if !was_retired {
             self.pending.roster.push(RosterLine::Gone(identity));
             self.leaving.push(key);
@@ -220,6 +237,7 @@ impl Engine {
             seed_hash: seed_hash.and_then(|last| last.seed_hash),
             closure: None,
             phase: Phase::Running(Begun { process: process.clone(), started_at, user: None }),
+            prepared_since: Duration::ZERO,
             is_stalled: false,
             ending: None,
         };

@@ -12,6 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
+use kron_core::mutant::{self, Mutant};
 use kron_core::{Outcome, PeriodId, Situation, UtcInstant, Verdict, judge};
 
 impl Engine {
@@ -22,6 +23,7 @@ impl Engine {
         {
             self.alarms.pop();
             match alarm {
+                Alarm::Unprepared if mutant::is(Mutant::HangForever) => {}
                 Alarm::Unprepared => self.give_up_preparing(id, moment, effects),
                 Alarm::Timeout => self.end(id, Why::Timeout, moment, effects),
                 Alarm::Kill => self.kill(id, moment, effects),
@@ -61,7 +63,8 @@ impl Engine {
         // At the gate it has to run first: what is recorded as executed was.
         let (Phase::Running(begun) | Phase::Leaderless(begun, _)) = &run.phase else { return };
         let pid = begun.process.pid;
-        run.ending = Some(Ending { why, killed: false, hopeless: false });
+        let is_led = matches!(run.phase, Phase::Running(_));
+        run.ending = Some(Ending { why, is_led, killed: false, hopeless: false });
         let grace = self.settings.grace;
         self.alarms.push(Reverse((moment.uptime + grace, id, Alarm::Kill)));
         if why == Why::Timeout {

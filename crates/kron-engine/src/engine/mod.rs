@@ -12,7 +12,7 @@ use crate::job::{Blocked, Tracked};
 use crate::queue::{Queue, Ticket};
 use crate::report;
 use crate::run::{Alarm, Begun, Run};
-use crate::settings::{JUMP, NAMED_ONE_BY_ONE, Settings, WAITING};
+use crate::settings::{DISPATCH, JUMP, NAMED_ONE_BY_ONE, Settings, WAITING};
 use crate::tally::Tally;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -55,8 +55,8 @@ pub struct Engine {
     waiting_most: usize,
     attention: Attention,
     last: Moment,
-    /// What the daemon was asked to wake up for.
-    awaited: Option<UtcInstant>,
+    /// What the daemon was asked to wake up for: a time of the clock, and an uptime.
+    awaited: (Option<UtcInstant>, Option<Duration>),
     pending: Pending,
     /// What is to happen when the batch on its way is durable.
     in_flight: Option<Vec<After>>,
@@ -118,7 +118,7 @@ impl Engine {
             waiting_most: WAITING,
             attention: Attention::begin(moment.now),
             last: moment,
-            awaited: None,
+            awaited: (None, None),
             pending: Pending::default(),
             in_flight: None,
             stopping: None,
@@ -166,7 +166,7 @@ impl Engine {
     pub fn next_wake(&mut self) -> (Option<UtcInstant>, Option<Duration>) {
         let jobs = &self.jobs;
         let first = self.queue.first(|job, ticket| is_live(jobs, job, ticket));
-        self.awaited = first.filter(|_| self.stopping.is_none() || mutant::is(Mutant::StopIgnored));
+        let due = first.filter(|_| self.stopping.is_none() || mutant::is(Mutant::StopIgnored));
         while let Some(Reverse((_, run, alarm))) = self.alarms.peek()
             && !self.runs.get(run).is_some_and(|run| run.awaits(*alarm))
         {
@@ -175,14 +175,24 @@ impl Engine {
         let alarm = self.alarms.peek().map(|Reverse((at, _, _))| *at);
         let limit = self.stopping.and_then(|stopping| stopping.limit);
         let uptime = [alarm, limit, self.stalls_at()].into_iter().flatten().min();
-        (self.awaited, uptime)
+        let due =
+            due.map(|at| if mutant::is(Mutant::WakesForNothing) { self.last.now } else { at });
+        self.awaited = (due, uptime);
+        self.awaited
     }
 
     /// Looks at the clocks, whatever the event: what was judged before the machine
     /// slept or the clock was set may not hold any more.
     fn notice(&mut self, moment: Moment, effects: &mut Vec<Effect>) -> Option<Review> {
         let before = mem::replace(&mut self.last, moment);
-        let lapse = self.attention.wake(self.awaited, moment.now);
+        let (due, uptime) = self.awaited;
+        let lapse = self.attention.wake(due, moment.now);
+        // Since the last event, however early that was heard.
+        let overdue = [
+            due.and_then(|due| moment.now.since(due.max(before.now))),
+            uptime.and_then(|at| moment.uptime.checked_sub(at.max(before.uptime))),
+        ];
+        let late = overdue.into_iter().flatten().max().filter(|late| *late > DISPATCH);
         let jump = Jump::between(before, moment);
         let is_back = match (lapse, jump) {
             (Some(Lapse::Backward(by)), _) => {
@@ -204,14 +214,18 @@ impl Engine {
                 effects.push(Effect::Log(report::stalled(late)));
                 false
             }
+            (None, _) if let Some(late) = late => {
+                effects.push(Effect::Log(report::stalled(late)));
+                false
+            }
             _ => false,
         };
         let is_far = jump.and_then(Jump::forward).is_some_and(|by| by > JUMP);
-        if !(lapse.is_some() || is_back || is_far) {
+        if !(lapse.is_some() || is_back || is_far || late.is_some()) {
             return None;
         }
         // It has been noticed.
-        self.awaited = None;
+        self.awaited = (None, None);
         Some(Review { is_back, unsettled: self.unsettle(effects) })
     }
 

@@ -86,7 +86,7 @@ impl Engine {
     /// Sends everything that has come together on its way, unless an earlier
     /// batch still is.
     pub(super) fn begin_commit(&mut self, effects: &mut Vec<Effect>) {
-        if self.in_flight.is_some() {
+        if self.in_flight.is_some() && !mutant::is(Mutant::CommitTwice) {
             return;
         }
         if !self.is_crowded() || self.pending.ended.len() >= ENDED {
@@ -182,7 +182,8 @@ impl Engine {
         if let Some(timeout) = timeout {
             self.alarms.push(Reverse((moment.uptime + timeout, id, Alarm::Timeout)));
         }
-        if to_replace {
+        // On its way out nothing would take the place.
+        if to_replace && self.stopping.is_none() {
             self.end_runs(key, Why::Replaced, moment, effects);
         } else if self.stopping.is_some_and(|stopping| stopping.how == Shutdown::Terminate) {
             self.end(id, Why::Shutdown, moment, effects);

@@ -186,7 +186,7 @@ impl Engine {
             jobs: self.index.len(),
             queued: self.index.iter().filter(|key| self.is_in_line(**key)).count(),
             running: self.runs.values().filter(is_running).count(),
-            next: self.awaited,
+            next: self.awaited.0,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::job::{Blocked, Tracked};
 use crate::kept::Last;
 use crate::report;
 use crate::run::{Alarm, Begun, Phase, Run};
-use crate::settings::{PREPARATION, STALLED, WAITING, backoff};
+use crate::settings::{DISPATCH, PREPARATION, STALLED, WAITING, backoff};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::ToString;
@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
 use core::time::Duration;
+use kron_core::mutant::{self, Mutant};
 use kron_core::{Closure, PeriodId, SeedHash, UtcInstant};
 
 impl Engine {
@@ -28,6 +29,7 @@ impl Engine {
         let Some(chosen) = closure.chosen() else { return };
         let period = closure.period();
         if let Some(most) = self.settings.max_running
+            && !mutant::is(Mutant::CrowdIgnored)
             && self.runs.len() >= most
         {
             let obstacle = if self.settings.is_short_of_files {
@@ -54,6 +56,7 @@ impl Engine {
                 seed_hash: Some(seed_hash),
                 closure: Some(closure),
                 phase: Phase::Queued,
+                prepared_since: Duration::ZERO,
                 is_stalled: false,
                 ending: None,
             },
@@ -86,6 +89,7 @@ impl Engine {
             let Some(run) = self.runs.get_mut(&id) else { continue };
             let Run { job, period, chosen, .. } = *run;
             run.phase = Phase::Preparing;
+            run.prepared_since = moment.uptime;
             self.preparing += 1;
             self.begun.push_back((moment.uptime + STALLED, id));
             self.alarms.push(Reverse((moment.uptime + PREPARATION, id, Alarm::Unprepared)));
@@ -125,6 +129,12 @@ impl Engine {
         moment: Moment,
         effects: &mut Vec<Effect>,
     ) {
+        if mutant::is(Mutant::PreparedLost) && id.0.is_multiple_of(8) {
+            return;
+        }
+        if self.is_too_late(id, moment) {
+            return self.withdraw(id, moment, effects);
+        }
         let Some(run) = self.runs.get_mut(&id) else {
             // Abandoned in the meantime.
             return;
@@ -161,6 +171,30 @@ impl Engine {
             self.visit(key, moment, effects);
         }
         self.prepare_more(moment, effects);
+    }
+
+    /// Whether its own preparation took so long that it is past its deadline now.
+    fn is_too_late(&self, id: RunId, moment: Moment) -> bool {
+        if mutant::is(Mutant::GateLate) {
+            return false;
+        }
+        let Some(run) = self.runs.get(&id) else { return false };
+        let Some(job) = self.job(run.job) else { return false };
+        moment.uptime.saturating_sub(run.prepared_since) > DISPATCH
+            && job.job().policy().expiry(run.chosen) <= moment.now
+    }
+
+    /// A process is ready when its time is over: it is not let go, and the period is judged.
+    fn withdraw(&mut self, id: RunId, moment: Moment, effects: &mut Vec<Effect>) {
+        let Some(run) = self.runs.get(&id) else { return };
+        let took = moment.uptime.saturating_sub(run.prepared_since).as_secs();
+        let failure = StartFailure {
+            operation: "prepare",
+            message: format!("the process was ready only after {took} s"),
+            is_transient: true,
+        };
+        effects.push(Effect::Abandon(id));
+        self.unprepared(id, &failure, moment, effects);
     }
 
     /// There is no process, so the period stays open until its deadline.

@@ -344,22 +344,22 @@ fn reset_in_the_middle() {
         job a * * * * * @win(after,0s) @policy(deadline=90s,concurrency=allow)
         job b 0 10 * * * @win(after,0s)
         proc a fail=permanent
-        proc b ready=20s
+        proc b ready=8s
         start
-        10:00:10 reset a
-        10:00:10 reset b
+        10:00:03 reset a
+        10:00:03 reset b
         10:00:20 proc a
         10:01:10 state b
         10:02:10 stop wait",
         "10:00:00 prepare a 10:00
         10:00:00 prepare b 10:00
         10:00:00 ERROR error a 10:00 exec: no such command
-        10:00:10 reset done
-        10:00:10 WARN reset a
-        10:00:10 reset done
-        10:00:10 WARN reset b
-        10:00:20 release b 10:00
-        10:00:21 exited b 10:00 0
+        10:00:03 reset done
+        10:00:03 WARN reset a
+        10:00:03 reset done
+        10:00:03 WARN reset b
+        10:00:08 release b 10:00
+        10:00:09 exited b 10:00 0
         10:01:00 prepare a 10:01
         10:01:00 release a 10:01
         10:01:01 exited a 10:01 0

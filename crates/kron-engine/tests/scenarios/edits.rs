@@ -505,9 +505,38 @@ fn an_edit_while_several_wait_to_replace_fires_nothing() {
         10:00:00 release a 10:00
         10:01:00 replacing a 10:00
         10:01:00 term a 10:00
+        10:02:10 superseded a 2
         10:02:10 reloaded +0 ~1 -0
         10:02:30 WARN killing a 10:00
         10:02:30 kill a 10:00
         10:02:30 exited a 10:00 137 replaced",
     );
+}
+
+/// What waits to be tried again and is barred by an edit, or whose job is removed, is told.
+#[test]
+fn what_waited_is_not_dropped_silently() {
+    for (edit, count) in [
+        ("job a * * * * * @win(after,0s) @policy(deadline=1h) @seed(stable,salt=x)", "~1 -0"),
+        ("drop a", "~0 -1"),
+    ] {
+        check(
+            &format!(
+                "09:59:30
+                job a 0 10 * * * @win(after,0s) @policy(deadline=1h)
+                job b 0 12 * * * @win(after,0s)
+                proc a fail=permanent
+                start
+                10:00:10 {edit}
+                10:00:10 reload
+                10:00:20 end"
+            ),
+            &format!(
+                "10:00:00 prepare a 10:00
+                10:00:00 ERROR error a 10:00 exec: no such command
+                10:00:10 superseded a 1
+                10:00:10 reloaded +0 {count}"
+            ),
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! How runs end: replaced, timed out, with the daemon.
 
-use crate::harness::script::check;
+use crate::harness::script::{check, play};
 
 /// EXE-17, EXE-18, EXE-20, EXE-21, STA-24: TERM, and the new one when the old is gone.
 #[test]
@@ -148,20 +148,20 @@ fn replace_of_what_is_being_prepared() {
     check(
         "09:59:30
         job a * * * * * @win(after,0s) @policy(concurrency=replace)
-        proc a run=forever ready=20s
-        set commit=45s
+        proc a run=forever ready=5s
+        set commit=50s
         start
-        10:01:50 stop detach
+        10:02:05 stop detach
         10:03:00 end",
         "10:00:00 prepare a 10:00
-        10:01:05 release a 10:00
-        10:01:05 replacing a 10:00
-        10:01:05 term a 10:00
-        10:01:05 prepare a 10:01
-        10:01:50 exited a 10:00 143 replaced
-        10:01:50 stopping detach 1
-        10:02:35 release a 10:01
-        10:02:35 stop",
+        10:01:10 release a 10:00
+        10:01:10 replacing a 10:00
+        10:01:10 term a 10:00
+        10:01:10 prepare a 10:01
+        10:02:00 exited a 10:00 143 replaced
+        10:02:05 stopping detach 1
+        10:02:50 release a 10:01
+        10:02:50 stop",
     );
 }
 
@@ -587,4 +587,24 @@ fn an_edit_while_several_wait_to_replace() {
         10:02:01.2 exited a 10:02 0
         10:05:00 state a: last 10:02 executed=0, active 0, history executed 143:replaced; executed 143:replaced; executed 0",
     );
+}
+
+/// ERR-13: what `replace` ends did not fail; what had failed by itself did, also if it
+/// left something behind that is ended then.
+#[test]
+fn what_was_replaced_did_not_fail() {
+    for (behaviour, failed, replaced) in
+        [("run=forever", 0, 1), ("run=1s code=3 rest=forever", 1, 0)]
+    {
+        let mut world = play(&format!(
+            "09:59:30
+            job a 0,1 10 * * * @win(after,0s) @policy(concurrency=replace)
+            proc a {behaviour}
+            start
+            10:00:30 proc a
+            10:02:00 end"
+        ));
+        let tally = world.engine().tally();
+        assert_eq!((tally.failed, tally.replaced), (failed, replaced), "{:?}", world.log);
+    }
 }

@@ -125,18 +125,18 @@ fn nothing_is_skipped_for_what_does_not_begin() {
     check(
         "09:57:05
         job a * * * * * @win(after,5m)
-        proc a ready=20s
+        proc a ready=8s
         start
         09:57:30 end",
         "09:57:07 prepare a 09:57
-        09:57:27 release a 09:57
-        09:57:27 outcome a 09:55 skipped
-        09:57:28 exited a 09:57 0",
+        09:57:15 release a 09:57
+        09:57:15 outcome a 09:55 skipped
+        09:57:16 exited a 09:57 0",
     );
     // Nor if a third comes due meanwhile.
     check(
         "10:17:43
-        job a * * * * * @win(after,40m)
+        job a * * * * * @win(after,40m) @policy(deadline=25s)
         proc a ready=25s
         start
         10:18:11 end",
@@ -254,18 +254,91 @@ fn ready_after_it_was_given_up() {
     );
 }
 
-/// Slow preparation is not lateness: the verdict was in time.
+/// Slow preparation is not lateness, because the verdict was in time; unless it takes more
+/// than ten seconds and ends after the deadline (CORE-42, ERR-32).
 #[test]
 fn slow_preparation() {
     check(
         "09:59:30
         job a 0 10 * * * @win(after,0s)
+        proc a ready=10s
+        start
+        10:02:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:10 release a 10:00
+        10:00:11 exited a 10:00 0",
+    );
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        proc a ready=10001ms
+        start
+        10:02:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:10.001 abandon a 10:00
+        10:00:10.001 ERROR error a 10:00 prepare: the process was ready only after 10 s
+        10:00:10.001 outcome a 10:00 missed: the process was ready only after 10 s",
+    );
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s) @policy(deadline=20s)
         proc a ready=20s
         start
         10:02:00 end",
         "10:00:00 prepare a 10:00
         10:00:20 release a 10:00
         10:00:21 exited a 10:00 0",
+    );
+}
+
+/// Row 38: stopped between verdict and gate, whatever the daemon would have woken up for:
+/// a job with no other period near is judged again, too; and so is what has not begun to
+/// be prepared.
+#[test]
+fn stopped_before_the_gate() {
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        proc a ready=20s
+        start
+        10:00:01 quiet-stall 15s
+        10:01:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:20 abandon a 10:00
+        10:00:20 ERROR error a 10:00 prepare: the process was ready only after 20 s
+        10:00:20 outcome a 10:00 missed: the process was ready only after 20 s",
+    );
+    for stall in ["stall", "quiet-stall"] {
+        check(
+            &format!(
+                "09:59:30
+                job a 0 10 * * * @win(after,0s)
+                proc a ready=5s
+                start
+                10:00:01 {stall} 1h
+                11:00:10 end"
+            ),
+            "10:00:00 prepare a 10:00
+            11:00:01 WARN stalled 59m31s
+            11:00:01 abandon a 10:00
+            11:00:01 outcome a 10:00 missed",
+        );
+    }
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        job b 0 10 * * * @win(after,0s)
+        proc a ready=30s
+        proc b ready=30s
+        set preparing=1
+        start
+        10:00:00.5 stall 20s
+        10:01:10 end",
+        "10:00:00 prepare a 10:00
+        10:00:20.5 WARN stalled 19s500ms
+        10:00:20.5 abandon a 10:00
+        10:00:20.5 outcome a 10:00 missed
+        10:00:20.5 outcome b 10:00 missed",
     );
 }
 
@@ -322,6 +395,7 @@ fn a_failed_start_makes_room() {
         "10:00:00 prepare a 10:00
         10:00:05 abandon a 10:00
         10:00:05 prepare b 10:00
+        10:00:05 superseded a 1
         10:00:05 reloaded +0 ~0 -1
         10:00:05 release b 10:00
         10:00:06 exited b 10:00 0",
@@ -394,6 +468,7 @@ fn no_room_is_not_active() {
         10:01:40 stop wait",
         "09:59:00 prepare b 09:59
         09:59:00 release b 09:59
+        10:01:00 WARN stalled 1m
         10:01:30 prepare a 10:00
         10:01:30 exited b 09:59 0
         10:01:30 release a 10:00

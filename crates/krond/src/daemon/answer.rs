@@ -17,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Conversations {
     /// Wait for a reload.
     reload: Vec<u32>,
+    /// What readings have changed that were followed by another at once.
+    unanswered: Changes,
     reset: Vec<u32>,
     stop: Vec<u32>,
     /// Gets all jobs, from this place in the list on.
@@ -273,7 +275,10 @@ impl Daemon {
 
     pub(super) fn answer_reload(&mut self, result: Result<Changes, &str>) {
         // Those who asked while it was being read are answered by the next one.
+        let earlier = std::mem::take(&mut self.conversations.unanswered);
+        let result = result.map(|changes| earlier + changes);
         if self.reader.is_wanted() {
+            self.conversations.unanswered = result.unwrap_or(earlier);
             return;
         }
         for id in std::mem::take(&mut self.conversations.reload) {

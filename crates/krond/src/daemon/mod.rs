@@ -301,6 +301,8 @@ impl Daemon {
                 let how = if self.engine.is_stopping() { Shutdown::Detach } else { self.shutdown };
                 self.events.push_back(Event::Shutdown(how));
             }
+            // As for `krond reload`: on its way out it takes nothing new.
+            Asked::Reload if self.engine.is_stopping() => {}
             Asked::Reload => self.reader.begin(&mut self.engine, moment.now),
             Asked::Clock => {
                 if let Err(error) = self.clock.reread() {
@@ -358,7 +360,7 @@ impl Daemon {
     }
 
     fn fatal(&mut self, operation: &str, error: &io::Error) {
-        self.complain(operation, error);
+        self.say(&failure_line::fatal(failure_line::system(operation, error)));
         self.end = Some(End::Fatal);
     }
 
@@ -382,10 +384,10 @@ impl Daemon {
             .with("state_dir", self.store.path().display())
             .with("algorithm", kron_core::ALGORITHM)
             .with("tzdb", kron_core::Zones::bundled().version());
-        self.say(&line);
         if matches!(self.log.form(), Form::Human { .. }) {
             self.greet();
         }
+        self.say(&line);
         notify::tell(notify::READY);
         self.is_wasteful = true;
     }

@@ -134,7 +134,7 @@ impl Reader {
 }
 
 fn answer(path: &str, page: impl FnOnce() -> String) -> Vec<u8> {
-    let (status, body) = match path {
+    let (status, body) = match path.split('?').next().unwrap_or_default() {
         "/metrics" => ("200 OK", page()),
         _ => ("404 Not Found", String::from("metrics are at /metrics\n")),
     };
