@@ -96,11 +96,12 @@ instructions:
 	$(CARGO) build --locked --release -p kron-bench
 	$(TARGET)/release/kron-bench instructions
 
-## krond beside other daemons, in one run of ten minutes: Debian's cron and busybox
-## crond, if they are installed; needs root, to keep them from the machine's jobs.
+## krond beside other daemons, in one run of a quarter of an hour: Debian's cron and busybox
+## crond, if they are installed; needs root, to keep them from the machine's jobs. With
+## WHAT=herd only many jobs at once, with WHAT=alone only krond.
 bench-daemon:
 	$(CARGO) build --locked --release -p kron-bench -p krond
-	$(TARGET)/release/kron-bench daemon
+	$(TARGET)/release/kron-bench daemon $(WHAT)
 
 ## The operator beside Kubernetes' own CronJob controller, on a real API server (`make
 ## cluster` first): a quarter of an hour.

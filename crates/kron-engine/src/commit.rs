@@ -58,10 +58,11 @@ pub struct Found {
 }
 
 impl Found {
-    /// Whether there was a state file that cannot be read, or is not there any more.
+    /// Whether there was a state file that cannot be read, or is not there any more, be it
+    /// that somebody removed it with the job.
     #[must_use]
     pub fn is_lost(&self) -> bool {
-        let is_missed = |roster: &Rostered| roster.has_file && !roster.gone && self.kept.is_none();
+        let is_missed = |roster: &Rostered| roster.has_file && self.kept.is_none();
         self.quarantined.is_some() || self.roster.as_ref().is_some_and(is_missed)
     }
 }

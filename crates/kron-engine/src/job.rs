@@ -160,7 +160,8 @@ impl Tracked {
         let has_file = found.kept.is_some();
         let remark = match found.quarantined {
             Some(place) => Some(Remark::Quarantined(place)),
-            None => is_lost.then_some(Remark::Vanished),
+            // Whoever removes a job may remove its file, too.
+            None => (is_lost && !was_gone).then_some(Remark::Vanished),
         };
         let first_sight = || {
             let is_barred = is_lost && !mutant::is(Mutant::DamageFires);
@@ -180,7 +181,7 @@ impl Tracked {
         };
         let kept = match (found.kept, seen) {
             // What may have run must not run again.
-            _ if remark.is_some() => first_sight(),
+            _ if is_lost => first_sight(),
             (Some(kept), _) => kept,
             (None, Some((not_before, definition))) => Kept {
                 ledger: Ledger::restore(None, Vec::new(), Some(not_before), Some(definition)),

@@ -242,7 +242,7 @@ fn colours_of_outcomes() {
     }
 }
 
-/// OBS-05: what is wrong with a configuration, as events.
+/// What is wrong with a configuration, as events.
 #[test]
 fn configuration_errors() {
     let wrong = Wrong {

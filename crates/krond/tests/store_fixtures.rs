@@ -70,6 +70,41 @@ fn every_state_file_ever_written_loads() {
     }
 }
 
+/// The roster of every release, too. Who is asked for, and what it says of each.
+#[test]
+fn every_roster_ever_written_loads() {
+    let place = Place::new();
+    let store = place.open();
+    let rosters = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rosters");
+    fs::copy(rosters.join("v1.jsonl"), store.path().join("roster")).unwrap();
+    let names = ["job-000000", "job-000001", "job-000003", "\"q\\ü"];
+    let identities =
+        names.map(|name| Identity::new(&format!("/etc/krond.d/shop.kron:{name}")).unwrap());
+    let loaded = store.load(&identities, now()).unwrap();
+    let said: Vec<String> = loaded
+        .found
+        .iter()
+        .map(|found| match &found.roster {
+            Some(known) => {
+                let (not_before, definition) = known.seen.as_ref().unwrap();
+                let definition = &definition.to_string()[..1];
+                format!("{not_before} {definition} {} {}", known.has_file, known.gone)
+            }
+            None => "nothing".into(),
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "2026-03-01T08:00:00Z a false false",
+            "2026-03-01T09:00:00Z b true false",
+            "nothing",
+            "2026-03-01T08:00:00Z a true false",
+        ]
+    );
+    assert_eq!(loaded.others, [], "the third is gone");
+}
+
 fn describe(kept: &kron_engine::kept::Kept, history: usize) -> String {
     let mut out = String::from("last ");
     match &kept.last {

@@ -45,15 +45,15 @@ impl Engine {
                 key
             } else {
                 changes.added += 1;
+                let is_lost = found.is_lost();
                 let mut lines = mem::take(&mut self.pending.roster);
                 let (job, active, remark) =
                     Tracked::enrol(entry, found, moment.now, latest, &mut lines);
                 self.pending.roster = lines;
                 let line = remark.map(|remark| report::remark(&job, &remark));
-                let is_fresh = line.is_some();
                 effects.extend(line.map(Effect::Log));
                 let key = self.insert(job);
-                if is_fresh {
+                if is_lost {
                     // With a file again, it is not taken for lost once more.
                     self.mark_dirty(key);
                 }

@@ -161,7 +161,7 @@ fn removed_while_active() {
         10:05:00 stop wait",
         "10:00:00 prepare a 10:00
         10:00:00 release a 10:00
-        10:00:10 WARN reloaded +0 ~0 -1
+        10:00:10 reloaded +0 ~0 -1
         10:01:30 exited a 10:00 5
         10:05:00 state a: last 10:00 executed=5, active 0, history executed 5
         10:05:00 stopping wait 0
@@ -184,7 +184,7 @@ fn removed_and_back() {
         10:04:10 state a",
         "10:00:00 prepare a 10:00
         10:00:00 release a 10:00
-        10:00:10 WARN reloaded +0 ~0 -1
+        10:00:10 reloaded +0 ~0 -1
         10:02:10 reloaded +0 ~1 -0
         10:03:00 outcome a 10:03 skipped
         10:03:20 exited a 10:00 0
@@ -215,7 +215,7 @@ fn removed_and_back_later() {
         "10:00:00 prepare a 10:00
         10:00:00 release a 10:00
         10:00:01 exited a 10:00 0
-        10:00:10 WARN reloaded +0 ~0 -1
+        10:00:10 reloaded +0 ~0 -1
         10:05:30 reloaded +1 ~0 -0
         10:06:00 prepare a 10:06
         10:06:00 release a 10:06
@@ -459,7 +459,7 @@ fn reset_while_it_is_gone() {
         10:03:50 end",
         "10:00:00 prepare a 10:00
         10:00:00 release a 10:00
-        10:00:10 WARN reloaded +0 ~0 -1
+        10:00:10 reloaded +0 ~0 -1
         10:00:20 reset done
         10:00:20 WARN reset a
         10:03:30 adopt a 10:00",
@@ -539,4 +539,32 @@ fn what_waited_is_not_dropped_silently() {
             ),
         );
     }
+}
+
+/// A job that comes back after it and its state file were removed: what may have run does
+/// not run again by another definition either, and it has a file again.
+#[test]
+fn removed_with_its_file_and_edited() {
+    check(
+        "09:59:30
+        job a 0,40 10 * * * @win(after,0s) @policy(deadline=1h)
+        job b 0 12 * * * @win(after,0s)
+        start
+        10:00:10 drop a
+        10:00:10 reload
+        10:00:20 crash
+        10:00:20 vanish a
+        10:00:25 job a 0,40 10 * * * @win(after,0s) @policy(deadline=1h)
+        10:00:30 start
+        10:00:40 job a 0,40 10 * * * @win(after,1h) @policy(deadline=1h)
+        10:00:40 reload
+        10:00:50 crash
+        10:00:55 start
+        10:39:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:00:01 exited a 10:00 0
+        10:00:10 reloaded +0 ~0 -1
+        10:00:40 reloaded +0 ~1 -0",
+    );
 }

@@ -93,6 +93,22 @@ fn err_31_lif_04_keep_going_runs_the_valid_entries() {
     daemon.stop();
 }
 
+/// LIF-04: what is written wrong at a start with `--keep-going` was not removed: mended, it
+/// has its past, and what came due meanwhile is judged.
+#[test]
+fn lif_04_what_is_written_wrong_keeps_its_past() {
+    let job = "0 12 * * * @policy(deadline=24h) name=a NOTE\n";
+    let place = Place::with(job);
+    place.start(-30.0, &[]).stop();
+    place.jobs("0 12 * * * @policy(deadline=24h) name=a comand=/bin/true\n");
+    let daemon = place.start(5.0, &["--keep-going"]);
+    daemon.wait("error");
+    place.jobs(job);
+    place.ask(&["reload"]).exits(0);
+    daemon.ran("a", &minute(0));
+    daemon.stop();
+}
+
 /// LIF-16: however it was started, a reload is all or nothing.
 #[test]
 fn lif_16_keep_going_is_for_the_start_only() {

@@ -45,7 +45,7 @@ fn mixed(place: &Place, args: &[&str]) -> String {
     std::fs::read_to_string(&path).unwrap()
 }
 
-/// OBS-01, ERR-01, ERR-13, ERR-26.
+/// OBS-01, OBS-05, OBS-07, ERR-01, ERR-13, ERR-26.
 #[test]
 fn obs_01_to_07_err_01_13_26_each_period_has_one_outcome_and_each_decision_verifies() {
     let place = Place::with(MIXED);

@@ -116,6 +116,27 @@ fn a_job_name_in_two_files_must_be_told_apart() {
 }
 
 #[test]
+fn reloads_that_overlap_report_what_both_changed() {
+    const MANY: usize = 20_000;
+    let place = Place::with("0 12 * * * name=a NOTE\n");
+    let daemon = place.start(-30.0, &[]);
+    let lines = (0..MANY).map(|n| format!("0 3 * * * name=job-{n} command=/bin/true\n"));
+    place.jobs(&lines.collect::<String>());
+    let answers = std::thread::scope(|scope| {
+        let ask = || scope.spawn(|| place.ask(&["reload"]).exits(0).stdout.clone());
+        let asked = [ask(), ask(), ask()];
+        asked.map(|answer| answer.join().expect("an answer"))
+    });
+    // Whoever comes after all readings hears that nothing changed since.
+    let changed = format!("reloaded: {MANY} jobs; {MANY} added, 1 removed\n");
+    let nothing = format!("reloaded: {MANY} jobs; nothing changed\n");
+    assert!(answers.contains(&changed), "{answers:?}");
+    assert!(answers.iter().all(|answer| *answer == changed || *answer == nothing), "{answers:?}");
+    daemon.stop();
+}
+
+/// LIF-15, SCH-18.
+#[test]
 fn reload_and_stop_report_what_came_of_it() {
     let place = Place::with("0 0 * * * name=a command=/bin/true\n");
     let daemon = place.start(-30.0, &[]);
