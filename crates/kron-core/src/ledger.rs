@@ -81,6 +81,29 @@ impl Ledger {
         }
     }
 
+    /// The ledger of a job whose marks are lost, and whose definition was taken up at
+    /// `taken_up`, if that is known. What was due before `latest` may have run, and does not
+    /// run again, neither by this definition nor by a later one; nor does a period from
+    /// before `taken_up`, which may have run by an earlier one.
+    #[must_use]
+    pub fn of_lost(job: &Job, latest: UtcInstant, taken_up: Option<UtcInstant>) -> Self {
+        let over = latest.saturating_sub(job.window().trail());
+        let through = taken_up.map_or(over, |at| over.max(at.min(latest)));
+        let definition = Some(DefinitionHash::of(job));
+        let mut ledger = Self::restore(minute(through), Vec::new(), Some(latest), definition);
+        let mut at = through.floor();
+        // These windows are all open, so there are not many.
+        while let Some(period) = job.next_period(at)
+            && job.window().of(period).start() <= latest
+        {
+            if job.decide(period).due() < latest {
+                ledger.mark(period);
+            }
+            at = period.nominal();
+        }
+        ledger
+    }
+
     /// A ledger from marks that were kept.
     #[must_use]
     pub fn restore(
@@ -166,10 +189,8 @@ impl Ledger {
     /// stay where `has_begun` says that the window may have.
     #[must_use]
     pub fn without_future(&self, now: UtcInstant, has_begun: impl Fn(PeriodId) -> bool) -> Self {
-        let minute = UtcSecond::new(now.floor().unix_seconds().div_euclid(60) * 60).ok();
-        let through = minute.and_then(|minute| PeriodId::new(minute).ok());
         // Not the last period before now: marks of earlier definitions count as well.
-        let through = self.handled_through.min(through);
+        let through = self.handled_through.min(minute(now));
         let ahead = self.handled_ahead.iter().copied().filter(|p| has_begun(*p)).collect();
         Self::restore(through, ahead, Some(now), self.definition)
     }
@@ -273,4 +294,9 @@ impl Ledger {
 /// The second before a period's nominal time, which always exists.
 fn before(period: PeriodId) -> UtcSecond {
     UtcSecond::new_unchecked(period.nominal().unix_seconds() - 1)
+}
+/// The minute of an instant, which may be a period of any definition.
+fn minute(of: UtcInstant) -> Option<PeriodId> {
+    let minute = UtcSecond::new(of.floor().unix_seconds().div_euclid(60) * 60).ok()?;
+    PeriodId::new(minute).ok()
 }

@@ -164,19 +164,14 @@ impl Tracked {
             None => (is_lost && !was_gone).then_some(Remark::Vanished),
         };
         let first_sight = || {
-            let is_barred = is_lost && !mutant::is(Mutant::DamageFires);
-            let since = if is_barred { latest } else { now };
-            let mut ledger = Ledger::first_sight(&entry.job, since);
-            if is_lost && !is_barred {
-                let definition = ledger.definition();
-                ledger = Ledger::restore(None, Vec::new(), None, definition);
-            } else if is_lost {
-                // What may have run does not run again by another definition either.
-                let over = latest.saturating_sub(entry.job.window().trail()).floor();
-                let (through, not_before) = (entry.job.prev_period(over), ledger.not_before());
-                ledger =
-                    Ledger::restore(through, Vec::new(), Some(not_before), ledger.definition());
-            }
+            let ledger = if !is_lost {
+                Ledger::first_sight(&entry.job, now)
+            } else if mutant::is(Mutant::DamageFires) {
+                let definition = Ledger::first_sight(&entry.job, now).definition();
+                Ledger::restore(None, Vec::new(), None, definition)
+            } else {
+                Ledger::of_lost(&entry.job, latest, seen.map(|(not_before, _)| not_before))
+            };
             Kept { ledger, last: None, active: Vec::new() }
         };
         let kept = match (found.kept, seen) {

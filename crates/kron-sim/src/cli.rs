@@ -33,6 +33,9 @@ struct Arguments {
     /// With --seed: the smallest scenario that breaks the same law
     #[arg(long, requires = "seed")]
     shrink: bool,
+    /// Worlds of two hours in which something is edited, reset or damaged each minute
+    #[arg(long, global = true)]
+    dense: bool,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -56,6 +59,9 @@ enum Command {
     Mutants,
 }
 
+/// What draws a world from a seed.
+type Draw = fn(u64, &mut Zones) -> Scenario;
+
 fn seeds(text: &str) -> Result<(u64, u64), String> {
     let expected = || "expected two numbers, as in 0..1000".to_string();
     let (from, to) = text.split_once("..").ok_or_else(expected)?;
@@ -70,9 +76,10 @@ fn duration(text: &str) -> Result<Duration, String> {
 #[must_use]
 pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
+    let draw = if arguments.dense { draw::dense } else { draw::scenario };
     let result = match (arguments.seed, arguments.command) {
-        (Some(seed), _) => replay(seed, arguments.shrink),
-        (None, Some(Command::Run { seeds, length, threads })) => many(seeds, length, threads),
+        (Some(seed), _) => replay(seed, draw, arguments.shrink),
+        (None, Some(Command::Run { seeds, length, threads })) => many(seeds, draw, length, threads),
         #[cfg(feature = "mutants")]
         (None, Some(Command::Mutants)) => mutants(),
         (None, None) => Ok(true),
@@ -89,9 +96,9 @@ pub fn run() -> ExitCode {
     }
 }
 
-fn replay(seed: u64, smallest: bool) -> io::Result<bool> {
+fn replay(seed: u64, draw: Draw, smallest: bool) -> io::Result<bool> {
     let mut zones = Zones::bundled();
-    let mut scenario = draw::scenario(seed, &mut zones);
+    let mut scenario = draw(seed, &mut zones);
     if smallest && let (_, Err(breach)) = simulate(&scenario, &mut zones) {
         scenario = shrink::shrink(&scenario, breach.law, &mut zones);
     }
@@ -127,18 +134,20 @@ fn trace(scenario: &Scenario, zones: &mut Zones) -> io::Result<bool> {
 
 fn many(
     seeds: Option<(u64, u64)>,
+    draw: Draw,
     length: Option<Duration>,
     threads: Option<usize>,
 ) -> io::Result<bool> {
     let began = Instant::now();
     let (from, to) = seeds.unwrap_or((0, if length.is_some() { u64::MAX } else { 1000 }));
     let threads = threads.or_else(|| std::thread::available_parallelism().ok().map(Into::into));
-    let orders = fleet::Orders { from, to, length, threads: threads.unwrap_or(1), shows: true };
+    let threads = threads.unwrap_or(1);
+    let orders = fleet::Orders { from, to, length, threads, draw, shows: true };
     let fleet::Report { figures, failures } = fleet::sail(&orders);
     let mut out = io::stdout().lock();
     tell(&mut out, &figures, began.elapsed())?;
     for (seed, breach) in &failures {
-        report(&mut out, *seed, breach)?;
+        report(&mut out, *seed, draw, breach)?;
     }
     Ok(failures.is_empty())
 }
@@ -149,9 +158,9 @@ fn tell(out: &mut impl Write, figures: &Figures, took: Duration) -> io::Result<(
     writeln!(out, "{:>14.1}  seconds\n{rate:>14.1}  job-years a second", took.as_secs_f64())
 }
 
-fn report(out: &mut impl Write, seed: u64, breach: &Breach) -> io::Result<()> {
+fn report(out: &mut impl Write, seed: u64, draw: Draw, breach: &Breach) -> io::Result<()> {
     let mut zones = Zones::bundled();
-    let scenario = draw::scenario(seed, &mut zones);
+    let scenario = draw(seed, &mut zones);
     let small = shrink::shrink(&scenario, breach.law, &mut zones);
     let again = simulate(&small, &mut zones).1.err();
     writeln!(out, "\nBROKEN by seed {seed}: {breach}")?;

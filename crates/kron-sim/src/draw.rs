@@ -43,7 +43,79 @@ pub fn scenario(seed: u64, zones: &mut Zones) -> Scenario {
     };
     let history = *rng.pick(&[100, 100, 3, 0]);
     let happenings = happenings(&mut rng, scale, length, begin, &jobs, zones);
-    Scenario { seed, begin, length, settings, history, jobs, happenings }
+    // Where jobs are rare, what happens by chance happens beside them.
+    let disturbed = match scale {
+        _ if happenings.is_empty() => 0,
+        Scale::Hours => *rng.pick(&[0, 0, 2]),
+        Scale::Days => *rng.pick(&[0, 3, 10]),
+        Scale::Years => *rng.pick(&[0, 5, 50]),
+    };
+    Scenario { seed, begin, length, settings, history, jobs, happenings, disturbed }
+}
+
+/// A world of two hours with two jobs that are due each minute or so, and edited, removed, reset
+/// and damaged about as often.
+#[must_use]
+pub fn dense(seed: u64, zones: &mut Zones) -> Scenario {
+    let mut rng = Rng::of(seed, &[13]);
+    let begin = begin(&mut rng);
+    let length = 2 * HOUR;
+    let job = |n: u64, rng: &mut Rng, zones: &mut Zones| {
+        let mut job = definition(&format!("j{n}"), Scale::Hours, begin, rng, zones);
+        if rng.percent(80) {
+            let (_, rest) = job.timing.split_once(" @").unwrap_or((&job.timing, ""));
+            let modifiers = if rest.is_empty() { String::new() } else { format!(" @{rest}") };
+            let timing = format!("*/{} * * * *{modifiers}", rng.range(1, 3));
+            let other = Definition { timing, ..job.clone() };
+            if Job::parse(&other.identity(), &other.schedule(), zones).is_ok() {
+                job = other;
+            }
+        }
+        job
+    };
+    let jobs: Vec<Definition> = (0..2).map(|n| job(n, &mut rng, zones)).collect();
+    let settings = Settings {
+        grace: rng.length(SECOND, MINUTE),
+        max_running: rng.percent(20).then(|| rng.range(1, 3) as usize),
+        preparing: if rng.percent(15) { 1 } else { PREPARING },
+        ..Settings::default()
+    };
+    let mut happenings: Vec<(Duration, Happening)> = Vec::new();
+    for _ in 0..rng.range(20, 200) {
+        let at = Duration::from_nanos(rng.below(length.as_nanos() as u64));
+        let n = rng.below(2);
+        let name = format!("j{n}");
+        let down = rng.length(Duration::from_millis(5), MINUTE);
+        let happening = match rng.below(20) {
+            0..4 => Happening::Crash {
+                how: *rng.pick(&[Crash::Kill, Crash::Kill, Crash::Reboot, Crash::Disk]),
+                steps: rng.below(30) as u32,
+                down,
+            },
+            4..6 => {
+                let by = rng.length(SECOND, 10 * MINUTE).as_millis() as i64;
+                Happening::SetClock(if rng.percent(50) { by } else { -by })
+            }
+            6..8 => Happening::Reset(name),
+            8..10 => Happening::Damage {
+                job: name,
+                how: *rng.pick(&[Damage::Cut, Damage::Garbage, Damage::Empty, Damage::Gone]),
+            },
+            kind => {
+                let change = match kind {
+                    10..13 => Change::Put(job(n, &mut rng, zones)),
+                    13..15 => Change::Suspend(name, rng.percent(40)),
+                    15..17 => Change::Remove(name),
+                    _ => Change::Put(jobs[n as usize].clone()),
+                };
+                Happening::Edit { change, reload: rng.percent(90) }
+            }
+        };
+        happenings.push((at, happening));
+    }
+    happenings.sort_by_key(|(at, _)| *at);
+    let history = *rng.pick(&[100, 3, 0]);
+    Scenario { seed, begin, length, settings, history, jobs, happenings, disturbed: 2 }
 }
 
 /// A time to begin at, often a few days before clocks change somewhere.

@@ -58,6 +58,8 @@ pub enum Fact {
         what: &'static str,
         /// When it had asked to be woken.
         planned: Option<UtcInstant>,
+        /// How long it has been over what it had asked for by the uptime.
+        overdue: Duration,
         /// Whether nothing came of it.
         idle: bool,
     },

@@ -1,8 +1,8 @@
 //! Many worlds at once: each thread takes the next seed.
 
-use crate::draw;
 use crate::figures::Figures;
 use crate::law::Breach;
+use crate::scenario::Scenario;
 use crate::simulate;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
@@ -25,6 +25,8 @@ pub struct Orders {
     pub length: Option<Duration>,
     /// Threads.
     pub threads: usize,
+    /// What draws a world.
+    pub draw: fn(u64, &mut Zones) -> Scenario,
     /// Whether to show progress on a terminal.
     pub shows: bool,
 }
@@ -53,7 +55,7 @@ pub fn sail(orders: &Orders) -> Report {
             if seed >= orders.to || orders.length.is_some_and(|length| began.elapsed() >= length) {
                 break;
             }
-            let scenario = draw::scenario(seed, &mut zones);
+            let scenario = (orders.draw)(seed, &mut zones);
             let (figures, result) = simulate(&scenario, &mut zones);
             let mut report = report.lock().unwrap_or_else(PoisonError::into_inner);
             report.figures += figures;

@@ -34,8 +34,10 @@ laws! {
     Closed = "closed", "A period that has its outcome, or was passed over, never opens again.";
     NotEarly = "not-early", "Nothing starts, is missed or is given up before it is due.";
     NotLate = "not-late", "Nothing starts after its deadline.";
+    LateAtGate = "late-at-gate", "What is past its deadline at the gate is let go only if its preparation took no longer than may be and nothing lapsed meanwhile.";
     Missed = "missed", "A period is missed only when its deadline has passed, and nobody who could have started it looked in time.";
     Decision = "decision", "What is logged of a decision is what a fresh computation gives, and is logged before anything is started.";
+    Window = "window", "A chosen time lies in the window of its period, is allowed there, and is what its seed gives.";
     InForce = "in-force", "Nothing starts from a configuration that is invalid, superseded or gone.";
     Suspended = "suspended", "While a job is suspended nothing of it starts and no period is handled.";
     NotBefore = "not-before", "New, changed, returned, damaged and reset jobs never run for the past.";

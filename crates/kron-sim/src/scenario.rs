@@ -31,6 +31,9 @@ pub struct Scenario {
     pub jobs: Vec<Definition>,
     /// What happens, in order.
     pub happenings: Vec<(Duration, Happening)>,
+    /// In how many of a thousand cases the daemon is stopped while it prepares a process, the
+    /// machine sleeps or its clock is set.
+    pub disturbed: u64,
 }
 
 /// One line of the configuration.
@@ -174,7 +177,11 @@ impl fmt::Display for Scenario {
         if let Some(limit) = shutdown_limit {
             write!(f, ", shutdown-limit {}", Pretty(*limit))?;
         }
-        writeln!(f, ", history {}", self.history)?;
+        write!(f, ", history {}", self.history)?;
+        if self.disturbed > 0 {
+            write!(f, ", {} of 1000 preparations disturbed", self.disturbed)?;
+        }
+        f.write_str("\n")?;
         for job in &self.jobs {
             writeln!(f, "  {}", job.line())?;
         }

@@ -33,6 +33,10 @@ pub fn shrink(scenario: &Scenario, law: Law, zones: &mut Zones) -> Scenario {
                 smaller = shorter(&best);
             }
         }
+        let smaller = Scenario { disturbed: 0, ..best.clone() };
+        if best.disturbed > 0 && breaks(&smaller) {
+            best = smaller;
+        }
         for place in (0..best.happenings.len()).rev() {
             let mut smaller = best.clone();
             smaller.happenings.remove(place);

@@ -69,7 +69,8 @@ impl History {
     }
 
     fn hear_planned(&mut self, what: &'static str, planned: UtcInstant) {
-        self.note(Fact::Heard { what, planned: Some(planned), idle: false });
+        let overdue = Duration::ZERO;
+        self.note(Fact::Heard { what, planned: Some(planned), overdue, idle: false });
     }
 
     fn at(&mut self, seconds: u64) {
@@ -603,9 +604,12 @@ fn reset_after_a_run_that_died_at_its_gate() {
         h.prepare(1, 0);
         h.note(Fact::AtGate { run: RunId(1) });
         h.hear("prepared");
+        let (identity, period) = (h.identity(), period(0));
+        h.note(Fact::Commit(vec![Recorded { identity, period, outcome: Outcome::Executed }]));
         h.hear("exited");
         h.note(Fact::Forgotten { run: RunId(1) });
-        h.commit(0, Outcome::Executed);
+        h.note(Fact::Committed);
+        h.hear("committed");
         h.outcome(0, Outcome::Executed);
         h.at(90);
         h.run(2, 1);
@@ -745,6 +749,9 @@ fn queued_late() {
         h.at(31);
         h.note(Fact::AtGate { run: RunId(1) });
         h.hear("prepared");
+        h.commit(0, Outcome::Executed);
+        h.note(Fact::Released { run: RunId(1), process: 1, durable: true });
+        h.outcome(0, Outcome::Executed);
         h.job = ours;
         h.at(seconds);
         h.hear("tick");
@@ -753,6 +760,104 @@ fn queued_late() {
     };
     queue(None, 31);
     queue(Some(Law::NotLate), 35);
+}
+
+/// CORE-42: what was judged in time and is ready late is let go only if that took no longer than
+/// may be, and the clock and the daemon went on meanwhile.
+#[test]
+fn late_at_gate() {
+    let start = |h: &mut History, seconds: u64, shift: i64| {
+        h.at(30);
+        h.hear("tick");
+        h.decide(0);
+        h.prepare(1, 0);
+        h.at(seconds);
+        h.shift = shift;
+        h.note(Fact::AtGate { run: RunId(1) });
+        h.hear("prepared");
+        h.commit(0, Outcome::Executed);
+        h.note(Fact::Released { run: RunId(1), process: 1, durable: true });
+        h.outcome(0, Outcome::Executed);
+    };
+    check(None, FORBID, |h| start(h, 40, 0));
+    check(Some(Law::LateAtGate), FORBID, |h| start(h, 41, 0));
+    check(Some(Law::LateAtGate), FORBID, |h| start(h, 32, 2));
+    // Within its deadline it may be as late as it likes.
+    check(None, ALLOW, |h| start(h, 59, 0));
+    // Withdrawn, it is missed.
+    check(None, FORBID, |h| {
+        h.at(30);
+        h.hear("tick");
+        h.decide(0);
+        h.prepare(1, 0);
+        h.at(50);
+        h.note(Fact::AtGate { run: RunId(1) });
+        h.hear("prepared");
+        h.note(Fact::Abandoned { run: RunId(1) });
+        h.commit(0, Outcome::Missed);
+        h.outcome(0, Outcome::Missed);
+    });
+}
+
+/// A try is no excuse for ever: neither one that hangs nor one whose process is forgotten.
+#[test]
+fn every_try_ends() {
+    let begin = |h: &mut History| {
+        h.at(30);
+        h.hear("tick");
+        h.decide(0);
+        h.prepare(1, 0);
+    };
+    for (seconds, law) in [(58, None), (70, Some(Law::EveryPeriod))] {
+        check(law, ALLOW, |h| {
+            begin(h);
+            h.at(seconds);
+            h.hear("exited");
+            h.at(seconds + 4);
+        });
+    }
+    check(Some(Law::EveryPeriod), ALLOW, |h| {
+        begin(h);
+        h.at(31);
+        h.note(Fact::AtGate { run: RunId(1) });
+        h.hear("prepared");
+        h.at(32);
+        h.hear("tick");
+    });
+}
+
+/// CORE-15 to CORE-19: what the core decides is held to the text of the line.
+#[test]
+fn window() {
+    let forge = |timing: &str, key: &'static str, value: &'static str| {
+        check(Some(Law::Window), ALLOW, |h| {
+            h.edit(|job| job.timing = timing.into());
+            let record = Record::of(&h.core().decide(period(0)), &h.zones);
+            // The core has it so, too: its record is of another line that it could be.
+            let mut line = Line::new(Level::Info, "decision");
+            line.fields = record.log_fields();
+            let rule = kron_sim::check::Rule::read(&h.job).expect("a line that can be read");
+            assert_eq!(rule.check(period(0), &line), Ok(()));
+            for (known, text) in &mut line.fields {
+                if *known == key {
+                    *text = Cow::Borrowed(value);
+                }
+            }
+            if rule.check(period(0), &line).is_err() {
+                h.broken.get_or_insert(Law::Window);
+            }
+        });
+    };
+    forge("* * * * * @win(around,1m)", "window_start", "2026-03-02T10:00:00Z");
+    forge("* * * * * @win(around,1m)", "window_end", "2026-03-02T10:01:00Z");
+    let normal = "* * * * * @win(after,1h) @dist(normal) @avoid(between=10:10-10:20)";
+    forge(normal, "chosen_time", "2026-03-02T11:00:01Z");
+    forge(normal, "chosen_time", "2026-03-02T09:59:59Z");
+    forge(normal, "chosen_time", "2026-03-02T10:20:59Z");
+    forge("* * * * * @win(after,1h)", "chosen_time", "2026-03-02T10:00:01Z");
+    forge("* * * * * @seed(weekly,salt=a)", "seed_hash", "00");
+    let berlin = "* * * * * @tz(Europe/Berlin) @win(after,2h) @dist(normal) @only(hours=11)";
+    forge(berlin, "chosen_time", "2026-03-02T11:00:00Z");
 }
 
 /// STA-19, ERR-18.
@@ -878,7 +983,8 @@ fn ending() {
 fn calm() {
     check(Some(Law::Calm), FORBID, |h| {
         for _ in 0..100 {
-            h.note(Fact::Heard { what: "tick", planned: None, idle: true });
+            let overdue = Duration::ZERO;
+            h.note(Fact::Heard { what: "tick", planned: None, overdue, idle: true });
         }
     });
 }

@@ -1,6 +1,6 @@
 //! Another configuration, another state: what an edit does and does not do.
 
-use crate::harness::script::check;
+use crate::harness::script::{check, play};
 
 /// LIF-14, SCH-17: an edit decides what comes, and fires nothing by itself.
 #[test]
@@ -161,7 +161,7 @@ fn removed_while_active() {
         10:05:00 stop wait",
         "10:00:00 prepare a 10:00
         10:00:00 release a 10:00
-        10:00:10 reloaded +0 ~0 -1
+        10:00:10 WARN reloaded +0 ~0 -1
         10:01:30 exited a 10:00 5
         10:05:00 state a: last 10:00 executed=5, active 0, history executed 5
         10:05:00 stopping wait 0
@@ -184,7 +184,7 @@ fn removed_and_back() {
         10:04:10 state a",
         "10:00:00 prepare a 10:00
         10:00:00 release a 10:00
-        10:00:10 reloaded +0 ~0 -1
+        10:00:10 WARN reloaded +0 ~0 -1
         10:02:10 reloaded +0 ~1 -0
         10:03:00 outcome a 10:03 skipped
         10:03:20 exited a 10:00 0
@@ -215,7 +215,7 @@ fn removed_and_back_later() {
         "10:00:00 prepare a 10:00
         10:00:00 release a 10:00
         10:00:01 exited a 10:00 0
-        10:00:10 reloaded +0 ~0 -1
+        10:00:10 WARN reloaded +0 ~0 -1
         10:05:30 reloaded +1 ~0 -0
         10:06:00 prepare a 10:06
         10:06:00 release a 10:06
@@ -459,7 +459,7 @@ fn reset_while_it_is_gone() {
         10:03:50 end",
         "10:00:00 prepare a 10:00
         10:00:00 release a 10:00
-        10:00:10 reloaded +0 ~0 -1
+        10:00:10 WARN reloaded +0 ~0 -1
         10:00:20 reset done
         10:00:20 WARN reset a
         10:03:30 adopt a 10:00",
@@ -567,4 +567,43 @@ fn removed_with_its_file_and_edited() {
         10:00:10 reloaded +0 ~0 -1
         10:00:40 reloaded +0 ~1 -0",
     );
+}
+
+/// DECISIONS 4: what ran before a state file was lost does not run again, whatever the
+/// definition was, is, or will be.
+#[test]
+fn lost_between_edits() {
+    // What ran by an earlier definition is no period of the one in between.
+    check(
+        "09:59:30
+        job a * * * * * @win(after,0s)
+        start
+        10:00:10 job a 8,33 * * * * @win(after,9s)
+        10:00:10 reload
+        10:00:20 crash
+        10:00:20 quarantine a
+        10:00:30 start
+        10:00:40 job a 0 * * * * @win(after,50m) @policy(deadline=1h)
+        10:00:40 reload
+        10:07:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:00 release a 10:00
+        10:00:01 exited a 10:00 0
+        10:00:10 reloaded +0 ~1 -0
+        10:00:30 ERROR quarantined a
+        10:00:40 reloaded +0 ~1 -0",
+    );
+    let world = play(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        start
+        10:00:10 job a 0 10 * * * @win(after,6h)
+        10:00:10 reload
+        10:00:20 crash
+        10:00:20 quarantine a
+        10:00:30 start
+        16:10:00 end",
+    );
+    let starts = world.log.iter().filter(|line| line.contains("release a 10:00")).count();
+    assert_eq!(starts, 1, "by a wider window that was in force already: {:?}", world.log);
 }

@@ -2,6 +2,7 @@
 //! run, and what is owed. Its periods are found by walking the calendar.
 
 use super::judged::{Epoch, Look, Untried};
+use super::window::Rule;
 use crate::fact::short;
 use crate::law::{Breach, Law};
 use crate::scenario::Definition;
@@ -24,6 +25,8 @@ pub struct Def {
     pub timing: String,
     /// Its whole schedule.
     pub schedule: String,
+    /// When its periods may run, as its text says.
+    pub rule: Rule,
 }
 
 impl Def {
@@ -34,7 +37,11 @@ impl Def {
             Breach { law: Law::InForce, what }
         })?;
         let (timing, schedule) = (job.timing().to_string(), job.schedule().to_string());
-        Ok(Self { text: Rc::clone(text), job, timing, schedule })
+        let Some(rule) = Rule::read(text) else {
+            let what = format!("the checker cannot read {}", text.line());
+            return Err(Breach { law: Law::Window, what });
+        };
+        Ok(Self { text: Rc::clone(text), job, timing, schedule, rule })
     }
 }
 
@@ -89,6 +96,8 @@ pub struct Account {
     pub quiet_before: UtcInstant,
     /// Periods up to here need not have an outcome.
     pub quiet_through: UtcInstant,
+    /// Nor need these: whether they are closed is not certain.
+    pub quiet: BTreeSet<PeriodId>,
     /// What was settled when its clock was set back, or when a change was lost: what comes
     /// due again before is not kept track of.
     pub hazy_until: UtcInstant,
@@ -172,6 +181,7 @@ impl Account {
             not_before: (UtcInstant::MIN, None),
             quiet_before: UtcInstant::MIN,
             quiet_through: UtcInstant::MIN,
+            quiet: BTreeSet::new(),
             hazy_until: UtcInstant::MIN,
             hazy: BTreeSet::new(),
             attentive: None,
@@ -345,7 +355,47 @@ impl Account {
         let all = sets.into_iter().flatten().chain(self.left_over()).chain(self.tried.keys());
         let all: Vec<PeriodId> = all.copied().collect();
         self.hazy.extend(all.into_iter().filter(|period| !self.waiting.contains(period)));
-        self.quiet_through = self.quiet_through.max(self.reach());
+        let through = self.through(None, now);
+        self.quieten(through);
+    }
+
+    /// No outcome is owed of what a mark may have closed: everything up to the first period
+    /// that is open for certain (`HandledThrough`), and what may be closed beyond it, which is
+    /// on its way or about to be (`HandledAhead`).
+    pub fn quieten(&mut self, through: UtcInstant) {
+        self.quiet_through = self.quiet_through.max(through);
+        let unsure: Vec<PeriodId> = self.unsure().copied().collect();
+        self.quiet.extend(unsure);
+    }
+
+    /// What is closed, if what is under way does not come to nothing.
+    fn unsure(&self) -> impl Iterator<Item = &PeriodId> {
+        let sets = [&self.passed, &self.on_way, &self.adrift];
+        sets.into_iter().flatten().chain(self.tried.keys()).chain(self.left_over())
+    }
+
+    /// Up to where every period of the definition is closed, or may be; those that were due
+    /// before `now` are.
+    pub fn through(&self, was_due: Option<UtcInstant>, now: UtcInstant) -> UtcInstant {
+        // Those that were due before anything could run are closed, too, and in its way nowhere.
+        let reach = self.reach().max(was_due.unwrap_or(now)).max(now).max(self.settled);
+        let Some(def) = self.known.as_ref() else { return reach };
+        let unsure: BTreeSet<PeriodId> = self.unsure().copied().collect();
+        let floor = self.floor();
+        let from = self.settled.min(now).max(floor).saturating_sub(def.job.window().trail());
+        let mut at = from.floor();
+        let mut looked_at = 0;
+        while let Some(period) = def.job.next_period(at)
+            && period.nominal().instant() <= reach
+            && looked_at < FAR
+        {
+            (at, looked_at) = (period.nominal(), looked_at + 1);
+            let is_closed = self.closed.contains_key(&period) || unsure.contains(&period);
+            if !is_closed && due(&def.job.decide(period)) >= floor.max(self.settled).max(now) {
+                return before(period).instant();
+            }
+        }
+        reach
     }
 
     /// Whether a period that is open was tried, is not any more, and will be again or is
@@ -438,7 +488,9 @@ impl Account {
 
     /// Whether a period is one of those up to which no outcome is owed.
     fn is_quiet(&self, period: PeriodId) -> bool {
-        period.nominal().instant() <= self.quiet_through && !self.waiting.contains(&period)
+        let is_quiet =
+            period.nominal().instant() <= self.quiet_through || self.quiet.contains(&period);
+        is_quiet && !self.waiting.contains(&period)
     }
 
     /// From where on something may be open, of what is counted.
@@ -481,6 +533,8 @@ impl Account {
             if looked_at > FAR {
                 is_exact = false;
                 self.open.retain(|open| *open > period);
+                // One mark closes them all.
+                self.quiet_through = self.quiet_through.max(period.nominal().instant());
                 break;
             }
             at = before(period);
@@ -512,6 +566,7 @@ impl Account {
                 is_exact = false;
                 is_ambiguous = true;
                 self.hazy.insert(period);
+                self.quiet.insert(period);
             }
         }
         // Of those behind all but the latest are passed over. What was seen before waits, and
@@ -523,7 +578,8 @@ impl Account {
             });
         self.hazy = stay.into_iter().chain(behind.pop_last()).collect();
         if is_ambiguous {
-            // Nor, therefore, which of those behind is the latest.
+            // Nor, therefore, which of those behind is the latest, whatever the clock shows then.
+            self.quiet.extend(self.behind.iter().map(|(_, period, _)| *period));
             self.quiet_before = self.quiet_before.max(now);
         }
         self.behind.sort_unstable();
@@ -594,6 +650,7 @@ impl Account {
                     owed.push(decision);
                 } else if !self.closed.contains_key(&period) && !self.passed.contains(&period) {
                     self.hazy.insert(period);
+                    self.quiet.insert(period);
                 }
             }
         }

@@ -56,6 +56,9 @@ impl Checker {
         let Ok(period) = record.period_id.parse::<PeriodId>() else {
             return breach(format!("no period in {line:?}"));
         };
+        if let Err(what) = def.rule.check(period, line) {
+            return Err(job.breach(Law::Window, format!("{period}: {what}, not {line:?}")));
+        }
         let decision = def.job.decide(period);
         let fresh = decision.chosen().map(|chosen| chosen.to_string());
         if fresh != record.chosen_time || record.seed_hash != decision.seed_hash().to_string() {
@@ -119,6 +122,10 @@ impl Checker {
         let identity: Rc<str> = line.get("identity").unwrap_or_default().into();
         let count = line.get("count").and_then(|count| count.parse::<usize>().ok());
         let job = self.job(&identity);
+        if line.get("reason").is_some() {
+            // What waited is not started any more, for an edit or a removal.
+            return Ok(());
+        }
         if job.tell_left(count) {
             return Ok(());
         }

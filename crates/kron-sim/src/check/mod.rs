@@ -8,6 +8,7 @@ mod account;
 mod judged;
 mod log;
 mod runs;
+mod window;
 
 use crate::fact::{Fact, OnDisk, Recorded, Time};
 use crate::law::{Breach, Law};
@@ -21,11 +22,15 @@ use kron_engine::settings::Settings;
 use runs::{Execution, Run};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
+pub use window::Rule;
 
 /// A clock that parts this far from the time that passed was set.
 const SET: Duration = Duration::from_secs(1);
 /// A wake-up this late is one of a daemon that was not watching.
 const STALL: Duration = Duration::from_secs(60);
+/// A wake-up this late, by either clock, takes back what is not recorded yet; and a process
+/// that is ready later than this after its preparation began is judged anew (KROND, Limits).
+const DISPATCH: Duration = Duration::from_secs(10);
 /// What the false machine takes for something that is done at once.
 const SLACK: Duration = Duration::from_secs(3);
 /// The longest pause before another try (KROND, Limits).
@@ -65,6 +70,9 @@ pub struct Checker {
     watches: Vec<Watch>,
     /// Whether it finds just now that its clock was not.
     is_lapse: bool,
+    /// Whether it finds just now that it was late, if only by little: what is not recorded yet
+    /// is judged anew.
+    is_late: bool,
     /// The latest time this daemon has seen.
     latest: UtcInstant,
     /// The latest that any clock has ever shown.
@@ -116,6 +124,7 @@ impl Checker {
             plans: Vec::new(),
             watches: Vec::new(),
             is_lapse: false,
+            is_late: false,
             latest: UtcInstant::MIN,
             furthest: UtcInstant::MIN,
             away_from: Duration::ZERO,
@@ -183,7 +192,9 @@ impl Checker {
                 self.confirm();
                 Ok(())
             }
-            Fact::Heard { what, planned, idle } => self.hear(at, what, planned, idle),
+            Fact::Heard { what, planned, overdue, idle } => {
+                self.hear(at, what, planned, overdue, idle)
+            }
             Fact::Said(line) => self.said(&line, zones),
             Fact::Prepare { run, identity, period, chosen } => {
                 self.prepare(at, run, &identity, period, chosen)
@@ -194,7 +205,7 @@ impl Checker {
                 Ok(())
             }
             Fact::Abandoned { run } => {
-                let is_taken_back = self.is_lapse || self.what == "reload";
+                let is_taken_back = self.is_lapse || self.is_late || self.what == "reload";
                 self.untry(at, run, !is_taken_back);
                 Ok(())
             }
@@ -302,11 +313,12 @@ impl Checker {
             let is_other = old.as_ref().is_none_or(|old| old.schedule != def.schedule);
             let was_suspended = old.as_ref().is_some_and(|old| old.job.policy().suspend);
             let is_retimed = old.as_ref().is_some_and(|old| old.timing != def.timing);
+            let was_due = old.as_ref().and_then(|old| account::latest_due(&old.job, now));
+            let through = job.through(was_due, now);
             if old.as_ref().is_none_or(|old| !Rc::ptr_eq(old, &def)) {
                 job.generation += 1;
                 job.known = Some(Rc::clone(&def));
             }
-            let reach = job.reach();
             let survived = looked_up.get(&identity).is_some_and(|(_, survived)| *survived);
             let is_certain =
                 is_certain && (!looked_up.contains_key(&identity) || job.come_ashore(survived));
@@ -330,8 +342,7 @@ impl Checker {
             }
             if bar || !was_configured && old.is_some() {
                 job.bar(now);
-                let was_due = old.as_ref().and_then(|old| account::latest_due(&old.job, now));
-                job.quiet_through = job.quiet_through.max(reach).max(was_due.unwrap_or(reach));
+                job.quieten(through);
                 job.forget_open();
                 job.passed.clear();
                 job.drop_counts();
@@ -415,8 +426,10 @@ impl Checker {
         let Some(def) = job.known.clone() else { return };
         // What still runs is known to have begun.
         job.on_record.extend(active);
-        let reach = job.reach().max(job.quiet_through);
-        job.before_reset = Some((reach, job.floor()));
+        let through = job.through(None, at.wall);
+        job.quieten(through);
+        let reach = job.quiet_through;
+        job.before_reset = Some((reach, job.floor().max(job.quiet_before)));
         job.forget_by_reset(at.wall);
         let horizon = at.wall.saturating_add(def.job.window().lead());
         job.drop_counts();
@@ -437,6 +450,7 @@ impl Checker {
         at: Time,
         what: &'static str,
         planned: Option<UtcInstant>,
+        overdue: Duration,
         idle: bool,
     ) -> Result<(), Breach> {
         if let Some((identity, period)) = self.unlogged.first().filter(|_| what != "committed") {
@@ -455,9 +469,12 @@ impl Checker {
                 self.forget_moments();
             }
         }
+        if what != "committed" && self.commit.is_none() {
+            self.check_gates()?;
+        }
         (self.event, self.what) = (self.event + 1, what);
         self.moments.push(Moment { event: self.event, at });
-        self.watch(at, planned)?;
+        self.watch(at, planned, overdue)?;
         self.plans.push((at.wall, planned));
         if what == "tick" && self.stopping.is_none() {
             self.jobs.values_mut().for_each(|job| job.is_looked_at = job.attentive.is_some());
@@ -482,8 +499,13 @@ impl Checker {
     }
 
     /// Looks at the clocks: was the daemon watching until now?
-    fn watch(&mut self, at: Time, planned: Option<UtcInstant>) -> Result<(), Breach> {
-        self.is_lapse = false;
+    fn watch(
+        &mut self,
+        at: Time,
+        planned: Option<UtcInstant>,
+        overdue: Duration,
+    ) -> Result<(), Breach> {
+        (self.is_lapse, self.is_late) = (false, false);
         let Some(last) = self.last.replace(at) else { return Ok(()) };
         if last.true_time < at.true_time {
             self.previous = Some(last);
@@ -491,8 +513,8 @@ impl Checker {
         let expected = last.wall.saturating_add(at.awake.checked_sub(last.awake).unwrap());
         let is_before = at.wall < last.wall;
         let is_back = is_before || expected.since(at.wall).is_some_and(|by| by > SET);
-        let is_forward = at.wall.since(expected).is_some_and(|by| by > SET)
-            || planned.and_then(|at_| at.wall.since(at_)).is_some_and(|late| late > STALL);
+        let late = planned.and_then(|planned| at.wall.since(planned)).unwrap_or_default();
+        let is_forward = at.wall.since(expected).is_some_and(|by| by > SET) || late > STALL;
         if is_back || is_forward {
             // Until then it had watched.
             for identity in self.jobs.keys().cloned().collect::<Vec<_>>() {
@@ -513,6 +535,13 @@ impl Checker {
                 // What had waited is judged anew.
                 job.looks.clear();
             }
+        }
+        // Since it heard something last, however early that was.
+        let passed = at.awake.checked_sub(last.awake).unwrap();
+        let shown = at.wall.since(last.wall).unwrap_or_default();
+        self.is_late = late.min(shown).max(overdue.min(passed)) > DISPATCH;
+        if self.is_lapse || self.is_late {
+            self.unsettle();
         }
         self.latest = self.latest.max(at.wall);
         Ok(())
@@ -584,23 +613,27 @@ impl Checker {
         // A place that is free is taken at once, which takes the false machine a while.
         let is_crowded =
             self.is_crowded() || self.last_crowded.is_some_and(|last| last + SLACK >= at.true_time);
-        let queued = self.settings.preparing == 1 && self.runs.len() > 1;
+        let is_queued = self.settings.preparing == 1 && self.has_turned(at);
         let is_late = until >= expiry(policy, chosen).saturating_add(SLACK);
         // What a try came to is dealt with in the same moment.
-        let is_tried = tries.is_some_and(|tries| *tries > 0 || job.last_untried >= at.true_time);
-        // And so it is if others are skipped unless that fails.
         let of_job = |run: &&Run| run.identity == job.identity;
+        let is_under_way = |run: &Run| run.period == decision.period() && self.is_timely(run, at);
+        let is_tried = self.runs.values().filter(of_job).any(is_under_way)
+            || tries.is_some_and(|_| job.last_untried >= at.true_time);
+        // And so it is if others are skipped unless that fails.
+        let is_before = |run: &Run| !run.is_at_gate && self.is_timely(run, at);
         let is_put_off = policy.concurrency == Concurrency::Forbid
-            && (self.runs.values().filter(of_job).any(|run| !run.is_at_gate)
+            && (self.runs.values().filter(of_job).any(is_before)
                 || job.last_untried >= at.true_time);
-        if is_tried || queued || is_put_off {
+        if is_tried || is_queued || is_put_off {
             return true;
         }
         // What did not end is tried again after a pause.
         let pause = if is_late { Duration::ZERO } else { PAUSE };
         let waits = policy.concurrency == Concurrency::Replace
             && (is_active || job.last_active + pause + SLACK >= at.true_time);
-        waits || (!is_late && (tries.is_some() || is_crowded))
+        let has_failed = tries.is_some_and(|tries| *tries == 0);
+        waits || (!is_late && (has_failed || is_crowded))
     }
 
     fn is_crowded(&self) -> bool {
@@ -631,7 +664,9 @@ impl Checker {
         for recorded in &outcomes {
             let Recorded { identity, period, outcome } = recorded;
             self.job(identity).on_way.insert(*period);
-            if *outcome != Outcome::Executed {
+            if *outcome == Outcome::Executed {
+                self.start_recorded(identity, *period)?;
+            } else {
                 let def = self.judged(recorded)?;
                 self.job(identity).judged.insert(*period, def);
             }
@@ -647,6 +682,9 @@ impl Checker {
         // One that runs on after its marks were reset is recorded again.
         let is_known = job.tried.contains_key(period) || job.judged.contains_key(period);
         let is_old = *outcome == Outcome::Executed && is_heard && !is_known;
+        if is_old {
+            job.quiet.insert(*period);
+        }
         if !job.closed.contains_key(period) && !is_old {
             let closed = Closed { outcome: Some(*outcome), is_logged: !is_heard };
             job.closed.insert(*period, closed);

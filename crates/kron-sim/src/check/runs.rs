@@ -2,7 +2,7 @@
 
 use super::account::expiry;
 use super::judged::Untried;
-use super::{COMMIT, Checker, SLACK, UNKILLABLE};
+use super::{COMMIT, Checker, DISPATCH, SLACK, UNKILLABLE};
 use crate::fact::Time;
 use crate::law::{Breach, Law};
 use core::time::Duration;
@@ -22,9 +22,16 @@ pub struct Run {
     pub period: PeriodId,
     /// Which definition it was judged by.
     pub generation: u32,
-    /// When it began to be prepared, in true time.
+    /// When it began to be prepared, in true time and in that the machine was not asleep.
     pub began: Duration,
+    pub began_awake: Duration,
     pub is_at_gate: bool,
+    /// When it was there, and the event that told of it.
+    pub gate: Option<(Time, u64)>,
+    /// Whether something lapsed while it was being prepared.
+    pub is_unsettled: bool,
+    /// Whether its start is in a batch, or was in one of an earlier daemon.
+    pub is_recorded: bool,
     /// What the wall showed when it was.
     pub started: UtcInstant,
     pub process: Option<u64>,
@@ -76,7 +83,11 @@ impl Checker {
             period,
             generation,
             began: at.true_time,
+            began_awake: at.awake,
             is_at_gate: false,
+            gate: None,
+            is_unsettled: false,
+            is_recorded: false,
             started: at.wall,
             process: None,
         };
@@ -161,6 +172,9 @@ impl Checker {
         (run.is_at_gate, run.started) = (true, at.wall);
         let (identity, period, generation) = (Rc::clone(&run.identity), run.period, run.generation);
         let event = self.event + 1;
+        if let Some(run) = self.runs.get_mut(&id) {
+            run.gate = Some((at, event));
+        }
         let job = self.job(&identity);
         job.at_gate = Some((period, event));
         job.last_begun = at.true_time;
@@ -172,6 +186,73 @@ impl Checker {
             job.judged.insert(period, def);
         }
         Ok(())
+    }
+
+    /// What is not recorded yet is to be taken back, and judged anew.
+    pub(super) fn unsettle(&mut self) {
+        let event = self.event;
+        // Of a gate that was reached before, the daemon has heard in time.
+        let is_open = |run: &&mut Run| run.gate.is_none_or(|(_, told)| told >= event);
+        self.runs.values_mut().filter(is_open).for_each(|run| run.is_unsettled = true);
+        if self.stopping.is_none() {
+            let attentive = self.jobs.values_mut().filter(|job| job.attentive.is_some());
+            attentive.for_each(|job| {
+                job.is_looked_at = true;
+                job.looks.clear();
+            });
+        }
+    }
+
+    /// A start is on its way to the disk: was it in time at its gate?
+    pub(super) fn start_recorded(
+        &mut self,
+        identity: &Rc<str>,
+        period: PeriodId,
+    ) -> Result<(), Breach> {
+        let is_it = |run: &&mut Run| run.identity == *identity && run.period == period;
+        let Some(run) = self.runs.values_mut().find(is_it).filter(|run| !run.is_recorded) else {
+            return Ok(());
+        };
+        run.is_recorded = true;
+        let Some((gate, _)) = run.gate else { return Ok(()) };
+        let (is_unsettled, took) = (run.is_unsettled, gate.awake.saturating_sub(run.began_awake));
+        let job = &self.jobs[identity];
+        let Some(def) = job.judged.get(&period) else { return Ok(()) };
+        let Some(chosen) = def.job.decide(period).chosen() else { return Ok(()) };
+        let (expiry, now) = (expiry(def.job.policy(), chosen), gate.wall);
+        if now < expiry || (!is_unsettled && took <= DISPATCH) {
+            return Ok(());
+        }
+        let lapse = if is_unsettled { ", with a lapse" } else { "" };
+        let what = format!("{period} is let go at {now}, after {expiry}: it took {took:?}{lapse}");
+        Err(job.breach(Law::LateAtGate, what))
+    }
+
+    /// What the daemon has heard of at its gate is on its way to the disk by now, or withdrawn.
+    pub(super) fn check_gates(&self) -> Result<(), Breach> {
+        let is_open =
+            |run: &&Run| !run.is_recorded && run.gate.is_some_and(|(_, told)| told <= self.event);
+        let Some(run) = self.runs.values().find(is_open) else { return Ok(()) };
+        let what = format!("{} stands at its gate, and nothing becomes of it", run.period);
+        Err(self.jobs[&run.identity].breach(Law::EveryPeriod, what))
+    }
+
+    /// Whether a try may still be under way: its preparation ends by itself or is given up,
+    /// and what is at its gate is recorded.
+    pub(super) fn is_timely(&self, run: &Run, at: Time) -> bool {
+        let due = match run.gate {
+            Some((gate, _)) => gate.awake + COMMIT,
+            None => run.began_awake + PREPARATION,
+        };
+        run.is_recorded || at.awake <= self.latest(due)
+    }
+
+    /// Whether one may wait for another's turn to be over, where one may be prepared at once.
+    pub(super) fn has_turned(&self, at: Time) -> bool {
+        let is_in_turn =
+            |run: &Run| !run.is_at_gate && at.awake <= self.latest(run.began_awake + STALLED);
+        self.runs.values().any(is_in_turn)
+            || self.last_place(at).is_some_and(|freed| self.is_recent(at, freed))
     }
 
     /// A preparation is over.
@@ -271,8 +352,19 @@ impl Checker {
             (over(age), over(shown.clamp(ran.saturating_sub(PREPARATION), ran)))
         });
         let process = Some(process);
-        let run =
-            Run { identity, period, generation: 0, began, is_at_gate: true, started, process };
+        let run = Run {
+            identity,
+            period,
+            generation: 0,
+            began,
+            began_awake: at.awake,
+            is_at_gate: true,
+            gate: None,
+            is_unsettled: false,
+            is_recorded: true,
+            started,
+            process,
+        };
         self.runs.insert(id, run);
     }
 

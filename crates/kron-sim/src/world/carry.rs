@@ -5,6 +5,7 @@ use super::{Run, Todo, Told, World};
 use crate::fact::{Fact, Recorded};
 use crate::law::{Breach, Law};
 use crate::rng::Rng;
+use crate::scenario::{Change, Definition, Happening};
 use core::time::Duration;
 use kron_core::Outcome;
 use kron_engine::commit::{Batch, Snapshot};
@@ -31,6 +32,7 @@ impl World<'_> {
             Run { identity: Rc::clone(&identity), period, process: None, is_watched: false };
         self.runs.insert(run, known);
         self.note(Fact::Prepare { run, identity: Rc::clone(&identity), period, chosen })?;
+        self.disturb(&identity, &subject);
         match Preparation::draw(&mut rng) {
             Preparation::Hangs => {}
             Preparation::Fails { after, is_transient } => {
@@ -68,6 +70,34 @@ impl World<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Sometimes the daemon does not run while a process is prepared, the clock is set, or the
+    /// job is edited.
+    fn disturb(&mut self, identity: &str, subject: &[u64; 2]) {
+        let now = self.clock.now().as_secs();
+        let mut rng = Rng::of(self.scenario.seed, &[11, subject[0], subject[1], now]);
+        // What is tried again at once is not disturbed again.
+        let is_again = self.disturbed_at == Some(now);
+        if is_again || rng.below(1000) >= self.scenario.disturbed {
+            return;
+        }
+        self.disturbed_at = Some(now);
+        let after = Duration::from_micros(rng.below(15_000));
+        let length = rng.length(Duration::from_secs(1), Duration::from_secs(600));
+        let name = crate::fact::short(identity);
+        let known = self.config.iter().find(|known| known.name == name).cloned();
+        let happening = match (rng.below(10), known) {
+            (0..2, Some(known)) => {
+                let timeout = Some(Duration::from_secs(10) + length);
+                let change = Change::Put(Definition { timeout, ..(*known).clone() });
+                Happening::Edit { change, reload: true }
+            }
+            (0..7, _) => Happening::Absent { length, machine: false },
+            (7..9, _) => Happening::Absent { length, machine: true },
+            _ => Happening::SetClock(length.as_millis() as i64 * rng.pick(&[1, -1])),
+        };
+        self.later(after, Todo::Happen(happening));
     }
 
     pub(super) fn commit(&mut self, batch: &Batch) -> Result<(), Breach> {

@@ -88,6 +88,11 @@ impl Clock {
         self.now.saturating_add(wall.since(self.wall()).unwrap_or_default())
     }
 
+    /// How long the uptime has been over this.
+    pub fn since_up(&self, uptime: Option<Duration>) -> Duration {
+        uptime.map_or(Duration::ZERO, |at| self.uptime().saturating_sub(at))
+    }
+
     /// When the uptime will be this, in true time.
     pub fn when_up(&self, uptime: Duration) -> Duration {
         self.now.max(self.asleep_until).saturating_add(uptime.saturating_sub(self.uptime()))

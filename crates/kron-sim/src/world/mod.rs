@@ -15,7 +15,7 @@ use crate::fact::{Fact, Time};
 use crate::figures::Figures;
 use crate::law::Breach;
 use crate::rng::Rng;
-use crate::scenario::{Crash, Definition, Scenario};
+use crate::scenario::{Crash, Definition, Happening, Scenario};
 use clock::Clock;
 use core::cmp::Reverse;
 use core::time::Duration;
@@ -37,6 +37,8 @@ enum Todo {
     Tell(u32, Told),
     /// A process ends, if this is still its turn.
     Exit(u64, u32),
+    /// Something happens that nobody has planned.
+    Happen(Happening),
 }
 
 /// What a daemon hears.
@@ -100,6 +102,8 @@ pub struct World<'a> {
     answered: BTreeMap<String, Vec<u8>>,
     restart_at: Option<Duration>,
     restart_after: Duration,
+    /// When it was disturbed last, in seconds.
+    disturbed_at: Option<u64>,
     armed: Option<Armed>,
     /// One that is to come while the disk is looked at.
     ambush: Option<Armed>,
@@ -164,6 +168,7 @@ impl<'a> World<'a> {
             answered: BTreeMap::new(),
             restart_at: Some(Duration::ZERO),
             restart_after: Duration::from_secs(1),
+            disturbed_at: None,
             armed: None,
             ambush: None,
             config: scenario.jobs.iter().cloned().map(Rc::new).collect(),
@@ -260,6 +265,7 @@ impl<'a> World<'a> {
             }
             Todo::Tell(_, told) => self.tell(told),
             Todo::Exit(process, turn) => self.exit(process, turn),
+            Todo::Happen(happening) => self.happen(happening),
         }
     }
 
@@ -326,10 +332,11 @@ impl<'a> World<'a> {
             Event::Shutdown(_) => "shutdown",
         };
         let planned = self.wake.0;
+        let overdue = self.clock.since_up(self.wake.1);
         let mut effects = Vec::new();
         engine.handle(event, self.clock.moment(), &mut effects);
         self.figures.events += 1;
-        self.note(Fact::Heard { what, planned, idle: effects.is_empty() })?;
+        self.note(Fact::Heard { what, planned, overdue, idle: effects.is_empty() })?;
         for fact in news {
             if let Fact::LookedUp { identity, .. } = &fact {
                 // It is told of; a daemon that dies before that leaves it to the next.

@@ -74,7 +74,8 @@ impl Preparation {
         let slow = rng.length(Duration::from_millis(20), Duration::from_secs(25));
         match rng.below(100) {
             0..80 => Self::Ready(quick),
-            80..86 => Self::Ready(slow),
+            80..84 => Self::Ready(slow),
+            84..86 => Self::Ready(rng.length(Duration::from_secs(8), Duration::from_secs(29))),
             86..88 => Self::Hangs,
             88..94 => Self::Fails { after: quick, is_transient: true },
             94..96 => Self::Fails { after: slow, is_transient: true },
