@@ -13,8 +13,11 @@ That is said here and not in the schema, which cannot say why. */}}
   "--log-level" "set log.level instead"
 }}
 {{- range $place, $argument := .Values.extraArgs }}
-{{- $why := get $instead (regexFind "^--[A-Za-z0-9_-]+" $argument) }}
-{{- if and (regexMatch "^--listen\\b" $argument) (not (regexMatch "^--listen=.+:8080$" $argument)) }}
+{{- $flag := regexFind "^--[^=\\s]+" $argument }}
+{{- $why := get $instead $flag }}
+{{- if not (or $why (eq $flag "--listen")) }}
+{{- $why = "`kron-operator run` has no such argument that could be added; there is `--listen=ADDRESS:8080`" }}
+{{- else if and (not $why) (not (regexMatch "^--listen=.+:8080$" $argument)) }}
 {{- $why = "probes and the Service need port 8080, as in `--listen=[::]:8080`; the port of the Service is metrics.service.port" }}
 {{- end }}
 {{- if $why }}

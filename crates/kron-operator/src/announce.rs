@@ -23,6 +23,7 @@ impl Announcement {
         match remark {
             Remark::Outcome { end, job, .. } => Some(outcome(end, job.as_ref())),
             Remark::Superseded(count, at_least) => Some(superseded(*count, *at_least)),
+            Remark::Barred(count) => Some(barred(*count)),
             Remark::Planned(_) | Remark::Finished(_) => None,
         }
     }
@@ -43,6 +44,12 @@ fn outcome(end: &Closure, job: Option<&Created>) -> Announcement {
     };
     let (note, job) = (format!("period {period}{chosen}: {what}"), job.map(|job| job.name.clone()));
     Announcement { is_warning, reason, note, job }
+}
+
+fn barred(count: u32) -> Announcement {
+    let periods = if count == 1 { "period" } else { "periods" };
+    let note = format!("{count} {periods} waited when the spec was changed, and will not run");
+    Announcement { is_warning: false, reason: "Superseded", note, job: None }
 }
 
 fn superseded(count: u32, at_least: bool) -> Announcement {

@@ -6,6 +6,7 @@
 use crate::api::{ActiveJob, History, KronJobStatus, LastPeriod, Marks, NextPeriod, RunResult};
 use crate::facts::{Fact, Phase};
 use kron_core::{Closure, Decision, DefinitionHash, Job, Ledger, PeriodId, SeedHash, UtcInstant};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Outcomes that are kept…
@@ -13,6 +14,9 @@ const HISTORY: usize = 10;
 /// …and how many may be because Jobs of older ones have not ended. An object can only be so
 /// large.
 const LONGEST_HISTORY: usize = 50;
+/// Active Jobs that are listed, the latest; others are only counted. An object can only be so
+/// large, and with `allow` there may be any number that never end.
+pub const ACTIVE: usize = 200;
 /// For so long after its creation, what came due of a new `KronJob` is caught up with,
 /// because an operator may have been restarted just then. One that is older may have lost
 /// its status, and what may have run must not run again.
@@ -29,10 +33,29 @@ pub struct Book {
     pub next: Option<NextPeriod>,
     /// …periods that are due and wait.
     pub pending: Vec<NextPeriod>,
-    /// Jobs that have not finished.
+    /// Jobs that have not finished, the latest of them.
     pub active: Vec<ActiveJob>,
+    /// How many there are.
+    pub active_count: u32,
     /// Outcomes, the newest first.
     pub history: Vec<History>,
+}
+
+/// What a decision was made by; as far as that is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Basis {
+    /// The whole schedule.
+    pub schedule: Option<String>,
+    /// Generation of the spec.
+    pub generation: Option<i64>,
+}
+
+impl Basis {
+    /// This definition, which is of that generation.
+    #[must_use]
+    pub fn of(job: &Job, generation: i64) -> Self {
+        Self { schedule: Some(job.schedule().to_string()), generation: Some(generation) }
+    }
 }
 
 /// A Job that has finished, or is gone.
@@ -85,9 +108,20 @@ impl Book {
             next: status.next_period,
             pending: status.pending,
             active: status.active,
+            active_count: status.active_count,
             history: status.history,
         };
         (book, origin)
+    }
+
+    /// A book in the place of one that nobody can read.
+    #[must_use]
+    pub fn lost(job: &Job, why: String, now: UtcInstant) -> (Self, Origin) {
+        let book = Self {
+            ledger: without_marks(None, job, now),
+            ..Self::kept(&KronJobStatus::default(), now)
+        };
+        (book, Origin::Lost(why))
     }
 
     /// Puts the book into a status; the rest of it stays.
@@ -102,8 +136,21 @@ impl Book {
         status.next_period.clone_from(&self.next);
         status.pending.clone_from(&self.pending);
         status.active.clone_from(&self.active);
-        status.active_count = self.active.len() as u32;
+        status.active_count = self.active_count;
         status.history.clone_from(&self.history);
+    }
+
+    /// Whether there are active Jobs that are not listed.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        usize::try_from(self.active_count).is_ok_and(|count| count > self.active.len())
+    }
+
+    /// Whether this period is due and waits.
+    #[must_use]
+    pub fn is_pending(&self, period: PeriodId) -> bool {
+        let period = period.to_string();
+        self.pending.iter().any(|claimed| claimed.period_id == period)
     }
 
     /// Whether this period has been claimed.
@@ -113,17 +160,38 @@ impl Book {
         self.next.iter().chain(&self.pending).any(|claimed| claimed.period_id == period)
     }
 
-    /// Records the end of a period, by a decision with this seed.
+    /// Records the end of a period, by a decision with this seed and basis.
     pub fn close(
         &mut self,
         definition: &Job,
         end: &Closure,
-        seed_hash: SeedHash,
+        (seed_hash, basis): (SeedHash, Basis),
         job: Option<&str>,
         now: UtcInstant,
     ) {
         self.ledger.close(definition, end, now);
-        self.enter(end, Some(seed_hash), job);
+        self.enter(end, Some(seed_hash), basis, job);
+    }
+
+    /// Claims this period as the next and those as pending, all by one definition.
+    pub fn claim(&mut self, next: Option<&Decision<'_>>, pending: &[Decision<'_>], basis: &Basis) {
+        self.next = next.map(|next| claim(next, basis.clone()));
+        // It is long, and all have the same: an object can only be so large.
+        let mut schedule = basis.schedule.clone().filter(|_| next.is_none());
+        let pending = pending.iter().map(|decision| {
+            claim(decision, Basis { schedule: schedule.take(), generation: basis.generation })
+        });
+        self.pending = pending.collect();
+    }
+
+    /// What the claim of a period was made by.
+    #[must_use]
+    pub fn basis_of_claim(&self, period: PeriodId) -> Basis {
+        let period = period.to_string();
+        let mut claims = self.next.iter().chain(&self.pending);
+        let schedule = claims.clone().find_map(|claim| claim.schedule.clone());
+        let claim = claims.find(|claim| claim.period_id == period);
+        claim.map_or_else(Basis::default, |claim| Basis { schedule, generation: claim.generation })
     }
 
     /// The book that is in a status, whatever the spec says.
@@ -135,6 +203,7 @@ impl Book {
             next: status.next_period.clone(),
             pending: status.pending.clone(),
             active: status.active.clone(),
+            active_count: status.active_count,
             history: status.history.clone(),
         }
     }
@@ -154,7 +223,8 @@ impl Book {
         let known = self.ledger.handled_ahead().iter().copied();
         self.remake_ledger(known.chain([fact.period]).collect(), self.ledger.definition());
         let end = Closure::found(fact.period, fact.chosen);
-        self.enter(&end, fact.seed_hash, Some(&fact.name));
+        let basis = self.basis_of_claim(fact.period);
+        self.enter(&end, fact.seed_hash, basis, Some(&fact.name));
         end
     }
 
@@ -169,7 +239,13 @@ impl Book {
         self.ledger = Ledger::restore(through, ahead, Some(not_before), definition);
     }
 
-    fn enter(&mut self, end: &Closure, seed_hash: Option<SeedHash>, job: Option<&str>) {
+    fn enter(
+        &mut self,
+        end: &Closure,
+        seed_hash: Option<SeedHash>,
+        basis: Basis,
+        job: Option<&str>,
+    ) {
         let (period_id, outcome) = (end.period().to_string(), end.outcome().to_string());
         let chosen_time = end.chosen().map(|chosen| chosen.to_string());
         let reason = end.reason().map(ToString::to_string);
@@ -181,6 +257,8 @@ impl Book {
             reason: reason.clone(),
             seed_hash: seed_hash.map(|hash| hash.to_string()),
             job: job.map(String::from),
+            schedule: basis.schedule,
+            generation: basis.generation,
         });
         let entry = History {
             period_id,
@@ -200,9 +278,12 @@ impl Book {
     /// Notes what has become of Jobs that were created, and which are active; the ends that are
     /// new.
     pub fn note_results(&mut self, jobs: &[Fact]) -> Vec<Finished> {
+        let known: BTreeMap<&str, &Fact> = jobs.iter().map(|fact| (&*fact.name, fact)).collect();
         let mut active: Vec<&Fact> = jobs.iter().filter(|fact| fact.is_active()).collect();
         active.sort_by_key(|fact| (fact.period, &fact.name));
+        self.active_count = u32::try_from(active.len()).unwrap_or(u32::MAX);
         let active = active
+            .split_off(active.len().saturating_sub(ACTIVE))
             .into_iter()
             .map(|fact| ActiveJob { name: fact.name.clone(), period_id: fact.period.to_string() });
         let before = std::mem::replace(&mut self.active, active.collect());
@@ -210,13 +291,13 @@ impl Book {
         let is_entered = |name: &String| self.history.iter().any(|e| e.job.as_ref() == Some(name));
         let others = before.into_iter().filter(|active| !is_entered(&active.name));
         let others = others.filter_map(|ActiveJob { name, period_id }| {
-            let (result, _) = result(jobs, &name)?;
+            let (result, _) = result(known.get(&*name).copied())?;
             Some(Finished { job: name, period: period_id.parse().ok()?, result })
         });
         let mut ends: Vec<_> = others.collect();
         for entry in self.history.iter_mut().filter(|entry| is_unended(entry)) {
             let Some(name) = &entry.job else { continue };
-            let Some((result, at)) = result(jobs, name) else { continue };
+            let Some((result, at)) = result(known.get(&**name).copied()) else { continue };
             entry.result = Some(result);
             entry.finished_at = at.map(|at| at.floor().to_string());
             let period = entry.period_id.parse().ok();
@@ -231,11 +312,9 @@ fn is_unended(entry: &History) -> bool {
     entry.job.is_some() && entry.result.is_none()
 }
 
-/// How a Job ended and when, if it did.
-fn result(jobs: &[Fact], name: &str) -> Option<(RunResult, Option<UtcInstant>)> {
-    let Some(fact) = jobs.iter().find(|fact| fact.name == name) else {
-        return Some((RunResult::Deleted, None));
-    };
+/// How a Job ended and when, if it did; one that is not there was deleted.
+fn result(fact: Option<&Fact>) -> Option<(RunResult, Option<UtcInstant>)> {
+    let Some(fact) = fact else { return Some((RunResult::Deleted, None)) };
     match fact.phase {
         Phase::Active => None,
         Phase::Succeeded => Some((RunResult::Succeeded, fact.finished)),
@@ -244,13 +323,14 @@ fn result(jobs: &[Fact], name: &str) -> Option<(RunResult, Option<UtcInstant>)> 
 }
 
 /// The claim of a period.
-#[must_use]
-pub fn claim(decision: &Decision<'_>) -> NextPeriod {
+fn claim(decision: &Decision<'_>, basis: Basis) -> NextPeriod {
     NextPeriod {
         period_id: decision.period().to_string(),
         nominal_time: decision.period().nominal().to_string(),
         chosen_time: decision.chosen().map(|chosen| chosen.to_string()),
         seed_hash: decision.seed_hash().to_string(),
+        schedule: basis.schedule,
+        generation: basis.generation,
     }
 }
 

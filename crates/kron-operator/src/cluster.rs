@@ -6,13 +6,14 @@
 //! was seen before is as old as it may be ([`PROMPT`](crate::plan::PROMPT)): so no request to
 //! create one arrives when its name could be free again.
 
-use crate::api::{KRONJOB_LABEL, KronJob, KronJobStatus};
+use crate::api::{Heard, KRONJOB_LABEL, KronJobStatus};
 use crate::lease::Fence;
 use http::Request as HttpRequest;
 use k8s_openapi::api::batch::v1::Job;
+use kron_core::UtcInstant;
 use kube::api::{
-    DeleteParams, GetParams, ListParams, ObjectList, Patch, PatchParams, PostParams, Preconditions,
-    PropagationPolicy,
+    DeleteParams, DynamicObject, GetParams, ListParams, ObjectList, Patch, PatchParams, PostParams,
+    Preconditions, PropagationPolicy,
 };
 use kube::core::{Request, Status};
 use kube::{Client, Error};
@@ -173,6 +174,12 @@ impl Cluster {
         self.fence.is_elected()
     }
 
+    /// When another led before this one, as far as the lease says.
+    #[must_use]
+    pub fn led_before(&self) -> Option<(UtcInstant, UtcInstant)> {
+        self.fence.before()
+    }
+
     async fn call<T: DeserializeOwned>(
         &self,
         call: Call,
@@ -193,9 +200,9 @@ impl Cluster {
     ///
     /// # Errors
     /// When it cannot be read; that it does not exist is `None`.
-    pub async fn kronjob(&self, namespace: &str, name: &str) -> Result<Option<KronJob>, Fail> {
+    pub async fn kronjob(&self, namespace: &str, name: &str) -> Result<Option<Heard>, Fail> {
         let request = kronjobs(namespace).get(name, &GetParams::default());
-        found(self.call(Call::Get, request).await)
+        Ok(found(self.call::<DynamicObject>(Call::Get, request).await)?.map(Heard::from))
     }
 
     /// Writes a status, if the object is still what it was.
@@ -208,11 +215,11 @@ impl Cluster {
         name: &str,
         version: &str,
         status: &KronJobStatus,
-    ) -> Result<KronJob, Fail> {
+    ) -> Result<Heard, Fail> {
         let patch = json!({ "metadata": { "resourceVersion": version }, "status": status });
         let (parameters, patch) = (PatchParams::default(), Patch::Merge(patch));
         let request = kronjobs(namespace).patch_subresource("status", name, &parameters, &patch);
-        self.call(Call::Write, request).await
+        Ok(self.call::<DynamicObject>(Call::Write, request).await?.into())
     }
 
     /// The Jobs of a `KronJob` as they are now.

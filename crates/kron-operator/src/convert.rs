@@ -60,6 +60,21 @@ pub struct Problem {
 }
 
 impl Invalid {
+    /// One that nobody understands.
+    #[must_use]
+    pub fn unreadable(why: &str) -> Self {
+        let problem = Problem {
+            field: "spec".into(),
+            code: "unreadable",
+            message: format!("it cannot be read: {why}"),
+            expected: "what `kubectl explain kronjob.spec` says".into(),
+            hint: None,
+            category: Category::Configuration,
+            fault: 0..0,
+        };
+        Self { problems: vec![problem] }
+    }
+
     /// What it is called: not understood, if any of it is not.
     #[must_use]
     pub fn category(&self) -> Category {

@@ -3,18 +3,19 @@
 //! Watches tell it what changed, [`reconcile`](crate::reconcile) what it has done. It holds
 //! no copy of a Job but a [`Fact`], and no copy of a template but its text.
 
-use crate::api::{KronJob, KronJobSpec, KronJobStatus};
+use crate::api::{Heard, KronJobSpec, KronJobStatus};
 use crate::book::Book;
 use crate::convert::{self, Invalid};
 use crate::facts::{self, Fact};
-use crate::obstacle::Obstacle;
+use crate::obstacle::{Obstacle, before_expiry};
 use crate::plan::{Remark, Replacing};
 use crate::trial::Trial;
 use k8s_openapi::api::batch::v1::Job as KubeJob;
-use kron_core::{Job, UtcInstant, Zones};
+use kron_core::{Job, UtcInstant, UtcSecond, Zones};
 use kube::ResourceExt;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +27,12 @@ const JUST_LISTED: Duration = Duration::from_secs(3);
 
 /// So many writes without an answer are remembered of a `KronJob`.
 const UNTOLD: usize = 2;
+
+/// Limits where nobody knows any.
+const KEEP_ALL: (u32, u32) = (u32::MAX, u32::MAX);
+
+/// Makes a definition of a spec.
+type Read<'a> = &'a mut dyn FnMut(&str, &str, &KronJobSpec) -> Result<Job, Invalid>;
 
 /// Namespace and name.
 pub type Key = (Arc<str>, Arc<str>);
@@ -51,33 +58,38 @@ pub struct Held {
     pub limits: (u32, u32),
     /// Its status.
     pub status: KronJobStatus,
+    /// Why that could not be read, if so; it is empty then.
+    pub unreadable: Option<String>,
 }
 
 impl Held {
-    fn new(kronjob: KronJob, known: Option<&Self>, zones: &mut Zones) -> Self {
-        let (namespace, name) = (kronjob.namespace().unwrap_or_default(), kronjob.name_any());
-        let uid = kronjob.metadata.uid.clone().unwrap_or_default();
-        let generation = kronjob.metadata.generation.unwrap_or_default();
+    fn new((namespace, name): &Key, heard: Heard, known: Option<&Self>, read: Read<'_>) -> Self {
+        let Heard { metadata, spec, status } = heard;
+        let uid = metadata.uid.unwrap_or_default();
+        let generation = metadata.generation.unwrap_or_default();
         let known = known.filter(|known| known.uid == uid && known.generation == generation);
-        let spec = &kronjob.spec;
-        let (job, template) = match known {
-            Some(known) => (Arc::clone(&known.job), Arc::clone(&known.template)),
-            None => (
-                Arc::new(convert::job(&namespace, &name, spec, zones)),
-                spec.job_template.to_string().into(),
-            ),
+        let (job, template) = match (known, &spec) {
+            (Some(known), _) => (Arc::clone(&known.job), Arc::clone(&known.template)),
+            (None, Ok(spec)) => {
+                (Arc::new(read(namespace, name, spec)), spec.job_template.to_string().into())
+            }
+            (None, Err(why)) => (Arc::new(Err(Invalid::unreadable(why))), "".into()),
         };
-        let KronJobSpec { successful_jobs_history_limit, failed_jobs_history_limit, .. } = *spec;
+        let (status, unreadable) = match status {
+            Ok(status) => (status, None),
+            Err(why) => (KronJobStatus::default(), Some(why)),
+        };
         Self {
             uid,
-            version: kronjob.metadata.resource_version.clone().unwrap_or_default(),
+            version: metadata.resource_version.unwrap_or_default(),
             generation,
-            created: facts::created(&kronjob),
-            is_going: kronjob.metadata.deletion_timestamp.is_some(),
+            created: metadata.creation_timestamp.as_ref().and_then(facts::instant),
+            is_going: metadata.deletion_timestamp.is_some(),
             job,
             template,
-            limits: (successful_jobs_history_limit, failed_jobs_history_limit),
-            status: kronjob.status.unwrap_or_default(),
+            limits: spec.map_or(KEEP_ALL, |spec| limits(&spec)),
+            status,
+            unreadable,
         }
     }
 
@@ -85,6 +97,12 @@ impl Held {
     #[must_use]
     pub fn template(&self) -> Value {
         serde_json::from_str(&self.template).unwrap_or_default()
+    }
+
+    /// Which object, with which spec.
+    #[must_use]
+    pub fn edition(&self) -> (String, i64) {
+        (self.uid.clone(), self.generation)
     }
 
     /// Whether this is older than another version of the same object. Versions are numbers
@@ -126,7 +144,7 @@ pub struct Entry {
     pub has_ghost: bool,
     /// Jobs that were heard of since they were asked for.
     heard: Option<BTreeSet<String>>,
-    /// When its alarm rang while nobody could be at it yet.
+    /// When its alarm rang, until somebody is at it. An edit makes it nothing.
     pub rang: Option<UtcInstant>,
     /// The generation whose template the API server is being asked about.
     pub checking: Option<i64>,
@@ -161,9 +179,12 @@ impl Untold {
     }
 }
 
+/// Makes a definition of the spec of a `KronJob`, by its namespace and name.
+pub type Reader = fn(&str, &str, &KronJobSpec, &mut Zones) -> Result<Job, Invalid>;
+
 /// Everything that is known.
-#[derive(Default)]
 pub struct Desk {
+    reader: Reader,
     entries: BTreeMap<Key, Entry>,
     alarms: BTreeSet<(UtcInstant, Key)>,
     zones: Option<Zones>,
@@ -174,7 +195,27 @@ pub struct Desk {
     listed_at: Option<UtcInstant>,
 }
 
+impl Default for Desk {
+    fn default() -> Self {
+        Self::reading(convert::job)
+    }
+}
+
 impl Desk {
+    /// A desk whose specs this reads; a test may put somebody else there.
+    #[must_use]
+    pub fn reading(reader: Reader) -> Self {
+        Self {
+            reader,
+            entries: BTreeMap::new(),
+            alarms: BTreeSet::new(),
+            zones: None,
+            listed: None,
+            listed_jobs: None,
+            listed_at: None,
+        }
+    }
+
     /// What is known of this one.
     pub fn entry(&mut self, key: &Key) -> Option<&mut Entry> {
         self.entries.get_mut(key)
@@ -227,14 +268,26 @@ impl Desk {
     }
 
     /// A `KronJob` as it is, or was; whether that is news.
-    pub fn learn(&mut self, kronjob: KronJob, now: UtcInstant) -> (Key, bool) {
-        let key = key(kronjob.namespace().unwrap_or_default(), kronjob.name_any());
+    pub fn learn(&mut self, kronjob: impl Into<Heard>, now: UtcInstant) -> (Key, bool) {
+        let heard: Heard = kronjob.into();
+        let Heard { metadata, .. } = &heard;
+        let name = metadata.name.clone().unwrap_or_default();
+        let key = key(metadata.namespace.clone().unwrap_or_default(), name);
         if let Some(listed) = &mut self.listed {
             listed.insert(key.clone());
         }
-        let zones = self.zones.get_or_insert_with(Zones::bundled);
+        let (zones, reader) = (&mut self.zones, self.reader);
+        let mut read = |namespace: &str, name: &str, spec: &KronJobSpec| {
+            let zones_now = zones.get_or_insert_with(Zones::bundled);
+            // One that breaks this is wrong; the others are not.
+            let read = || reader(namespace, name, spec, zones_now);
+            catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+                *zones = None;
+                Err(Invalid::unreadable("an internal error; please report it"))
+            })
+        };
         let entry = self.entries.entry(key.clone()).or_default();
-        let held = Held::new(kronjob, entry.held.as_ref(), zones);
+        let held = Held::new(&key, heard, entry.held.as_ref(), &mut read);
         let is_news = match &entry.held {
             Some(known) if held.is_older(known) || held.version == known.version => {
                 return (key, false);
@@ -269,6 +322,7 @@ impl Desk {
                     || known.generation != held.generation
                     || known.is_going != held.is_going
                     || known.status != held.status
+                    || known.unreadable != held.unreadable
             }
             None => {
                 entry.since = entry.since.or(Some(now));
@@ -461,13 +515,12 @@ impl Desk {
         self.alarms.extend(at.map(|at| (at, key.clone())));
     }
 
-    /// Has it looked at by then; earlier, if its next period is due before.
+    /// Has it looked at by then; earlier, if its next period is due before, or the deadline of
+    /// one that is due comes near.
     pub fn wake_by(&mut self, key: &Key, at: UtcInstant, now: UtcInstant) {
         let held = self.entries.get(key).and_then(|entry| entry.held.as_ref());
-        let next = held.and_then(|held| held.status.next_period.as_ref());
-        let due = next.and_then(|next| next.chosen_time.as_ref()?.parse::<UtcInstant>().ok());
-        let due = due.filter(|due| *due > now);
-        self.wake_at(key, Some(due.map_or(at, |due| due.min(at))));
+        let claims = held.map(|held| claims(held, now)).unwrap_or_default();
+        self.wake_at(key, claims.into_iter().chain([at]).min());
     }
 
     /// When something is to be looked at next.
@@ -490,6 +543,27 @@ impl Desk {
         }
         due
     }
+}
+
+/// When what is claimed asks for another look: at its second, or before it is too late.
+fn claims(held: &Held, now: UtcInstant) -> Vec<UtcInstant> {
+    let KronJobStatus { next_period, pending, .. } = &held.status;
+    let chosen = next_period
+        .iter()
+        .chain(pending)
+        .filter_map(|claim| claim.chosen_time.as_ref()?.parse::<UtcSecond>().ok());
+    let asks = |chosen: UtcSecond| {
+        if chosen.instant() > now {
+            return Some(chosen.instant());
+        }
+        let expiry = held.job.as_ref().as_ref().ok()?.policy().expiry(chosen);
+        (expiry > now).then(|| before_expiry(expiry, now))
+    };
+    chosen.filter_map(asks).collect()
+}
+
+fn limits(spec: &KronJobSpec) -> (u32, u32) {
+    (spec.successful_jobs_history_limit, spec.failed_jobs_history_limit)
 }
 
 /// The key of these.

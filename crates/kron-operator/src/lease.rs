@@ -9,6 +9,7 @@ use crate::cluster::Fail;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
+use kron_core::UtcInstant;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 use std::sync::{Mutex, PoisonError};
@@ -21,6 +22,11 @@ const DURATION: Duration = Duration::from_secs(15);
 const RELIED_ON: Duration = Duration::from_secs(10);
 /// How often it is renewed, or looked at.
 const EVERY: Duration = Duration::from_secs(2);
+/// How long an attempt may take: one that hangs must leave time for others.
+const ATTEMPT: Duration = Duration::from_secs(3);
+
+/// From when to when somebody led.
+pub type Term = (UtcInstant, UtcInstant);
 
 /// Time since the machine was started, in which it may have slept: while it did, another
 /// may have taken over.
@@ -33,6 +39,7 @@ fn uptime() -> Duration {
 #[derive(Debug)]
 pub struct Fence {
     until: Mutex<Option<Duration>>,
+    before: Mutex<Option<Term>>,
     /// Whether nobody else is there to lead.
     is_open: bool,
 }
@@ -41,13 +48,13 @@ impl Fence {
     /// A fence that is closed until the lease is had.
     #[must_use]
     pub fn closed() -> Self {
-        Self { until: Mutex::new(None), is_open: false }
+        Self { until: Mutex::new(None), before: Mutex::new(None), is_open: false }
     }
 
     /// No fence: there is only one replica, or a test wants two leaders.
     #[must_use]
     pub fn open() -> Self {
-        Self { until: Mutex::new(None), is_open: true }
+        Self { until: Mutex::new(None), before: Mutex::new(None), is_open: true }
     }
 
     /// Whether nobody else can lead at this moment.
@@ -63,6 +70,12 @@ impl Fence {
         !self.is_open
     }
 
+    /// When somebody led before, as far as the lease said when it was taken.
+    #[must_use]
+    pub fn before(&self) -> Option<Term> {
+        *self.before.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn extend(&self, until: Option<Duration>) {
         *self.until.lock().unwrap_or_else(PoisonError::into_inner) = until;
     }
@@ -75,6 +88,10 @@ pub struct Candidate {
     identity: String,
     /// The lease as it was seen last, and when it was seen to change.
     seen: Option<(Lease, Duration)>,
+    /// When somebody led before.
+    before: Option<Term>,
+    /// Whether this one has led.
+    has_led: bool,
 }
 
 impl Candidate {
@@ -82,15 +99,25 @@ impl Candidate {
     #[must_use]
     pub fn new(client: Client, namespace: &str, name: &str, identity: &str) -> Self {
         let api = Api::namespaced(client, namespace);
-        Self { api, name: name.into(), identity: identity.into(), seen: None }
+        Self {
+            api,
+            name: name.into(),
+            identity: identity.into(),
+            seen: None,
+            before: None,
+            has_led: false,
+        }
     }
 
     /// Waits until this replica leads. `say` hears what keeps it from asking.
     pub async fn acquire(&mut self, fence: &Fence, say: impl Fn(&Fail)) {
         loop {
             let asked = uptime();
-            match timeout(RELIED_ON, self.ask()).await {
-                Ok(Ok(true)) => return fence.extend(Some(asked + RELIED_ON)),
+            match timeout(ATTEMPT, self.ask()).await {
+                Ok(Ok(true)) => {
+                    *fence.before.lock().unwrap_or_else(PoisonError::into_inner) = self.before;
+                    return fence.extend(Some(asked + RELIED_ON));
+                }
                 Ok(Ok(false)) => {}
                 Ok(Err(fail)) => say(&fail),
                 Err(_) => say(&Fail::Silent("no answer about the lease".into())),
@@ -104,7 +131,7 @@ impl Candidate {
         while fence.holds() {
             sleep(EVERY).await;
             let asked = uptime();
-            match timeout(RELIED_ON, self.ask()).await {
+            match timeout(ATTEMPT, self.ask()).await {
                 Ok(Ok(true)) => fence.extend(Some(asked + RELIED_ON)),
                 Ok(Ok(false)) => break,
                 // It may succeed before the time is over.
@@ -115,8 +142,9 @@ impl Candidate {
         fence.extend(None);
     }
 
-    /// Gives the lease back, so that another replica need not wait.
-    pub async fn give_back(&mut self, fence: &Fence) {
+    /// Gives the lease back, so that another replica need not wait. `say` hears what keeps it
+    /// from that.
+    pub async fn give_back(&mut self, fence: &Fence, say: impl Fn(&Fail)) {
         fence.extend(None);
         let Some((mut lease, _)) = self.seen.take() else { return };
         if let Some(spec) = &mut lease.spec
@@ -124,8 +152,13 @@ impl Candidate {
         {
             spec.holder_identity = Some(String::new());
             spec.lease_duration_seconds = Some(1);
+            spec.renew_time = Some(MicroTime(Timestamp::now()));
             let parameters = PostParams::default();
-            let _ = timeout(EVERY, self.api.replace(&self.name, &parameters, &lease)).await;
+            match timeout(EVERY, self.api.replace(&self.name, &parameters, &lease)).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => say(&error.into()),
+                Err(_) => say(&Fail::Silent("no answer about the lease".into())),
+            }
         }
     }
 
@@ -136,10 +169,7 @@ impl Candidate {
         let Some(mut lease) = current else {
             let lease = self.claim(Lease::default(), 0);
             return match self.api.create(&PostParams::default(), &lease).await {
-                Ok(lease) => {
-                    self.seen = Some((lease, now));
-                    Ok(true)
-                }
+                Ok(lease) => Ok(self.has(lease, now)),
                 Err(error) => match Fail::from(error) {
                     Fail::Exists => Ok(false),
                     fail => Err(fail),
@@ -168,23 +198,31 @@ impl Candidate {
             return Ok(false);
         }
         let transitions = spec.lease_transitions.unwrap_or_default() + i32::from(!is_ours);
-        if is_ours {
+        // One that ran before under this name was another process. But ours may also be the
+        // answer that never came.
+        if !self.has_led && (!is_ours || self.before.is_none()) {
+            self.before = term(&spec);
+        }
+        if is_ours && self.has_led {
             let spec = lease.spec.get_or_insert_default();
             spec.renew_time = Some(MicroTime(Timestamp::now()));
         } else {
             lease = self.claim(lease, transitions);
         }
         match self.api.replace(&self.name, &PostParams::default(), &lease).await {
-            Ok(lease) => {
-                self.seen = Some((lease, now));
-                Ok(true)
-            }
+            Ok(lease) => Ok(self.has(lease, now)),
             Err(error) => match Fail::from(error) {
                 // Somebody else was quicker.
                 Fail::Conflict => Ok(false),
                 fail => Err(fail),
             },
         }
+    }
+
+    fn has(&mut self, lease: Lease, now: Duration) -> bool {
+        self.seen = Some((lease, now));
+        self.has_led = true;
+        true
     }
 
     fn claim(&self, lease: Lease, transitions: i32) -> Lease {
@@ -200,4 +238,16 @@ impl Candidate {
         };
         Lease { metadata, spec: Some(spec) }
     }
+}
+
+/// From when to when a lease was held, by the clocks of those who held it.
+fn term(spec: &LeaseSpec) -> Option<Term> {
+    let instant = |time: &MicroTime| {
+        let nanos = u32::try_from(time.0.subsec_nanosecond()).ok()?;
+        UtcInstant::new(time.0.as_second(), nanos).ok()
+    };
+    let renewed = instant(spec.renew_time.as_ref()?)?;
+    let seconds = u64::try_from(spec.lease_duration_seconds?).ok()?;
+    let to = renewed.saturating_add(Duration::from_secs(seconds));
+    Some((instant(spec.acquire_time.as_ref()?)?, to))
 }

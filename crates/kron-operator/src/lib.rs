@@ -24,6 +24,7 @@ pub mod meter;
 pub mod obstacle;
 pub mod operator;
 pub mod plan;
+pub mod pulse;
 pub mod reconcile;
 pub mod serve;
 pub mod start;

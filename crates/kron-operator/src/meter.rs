@@ -26,6 +26,7 @@ pub struct Meter {
     calls: [AtomicU64; CALLS.len()],
     superseded: AtomicU64,
     failures: AtomicU64,
+    lost_events: AtomicU64,
     reconciles: AtomicU64,
     lateness: [AtomicU64; LATENESS.len() + 1],
     lateness_micros: AtomicU64,
@@ -54,6 +55,11 @@ impl Meter {
     /// Something failed, and is tried again.
     pub fn failure(&self) {
         self.failures.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// An Event could not be written.
+    pub fn lost_event(&self) {
+        self.lost_events.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A `KronJob` was looked at.
@@ -98,6 +104,12 @@ impl Meter {
                 "counter",
                 "Requests that failed and are tried again.",
                 get(&self.failures),
+            ),
+            (
+                "kron_events_lost_total",
+                "counter",
+                "Events that could not be written.",
+                get(&self.lost_events),
             ),
             ("kron_reconciles_total", "counter", "Looks at a KronJob.", get(&self.reconciles)),
             ("kron_kronjobs", "gauge", "KronJobs known.", objects as u64),

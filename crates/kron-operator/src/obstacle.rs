@@ -54,9 +54,7 @@ pub fn failed(obstacles: &mut Vec<Obstacle>, failed: Failed, now: UtcInstant) {
     // One that was sent before may still be under way.
     let known = obstacles.iter().find(|known| known.period == period);
     let lands_until = lands_until.max(known.and_then(|known| known.lands_until));
-    // And the last attempt is not long before the end.
-    let left = expiry.since(now).unwrap_or_default();
-    let retry_at = now.saturating_add(pause(attempts).min((left / 2).max(SHORT)));
+    let retry_at = now.saturating_add(pause(attempts)).min(before_expiry(expiry, now));
     obstacles.retain(|known| known.period != period);
     obstacles.push(Obstacle { period, why, is_own, attempts, retry_at, lands_until });
 }
@@ -74,6 +72,13 @@ pub fn passed(obstacles: &mut Vec<Obstacle>, period: PeriodId, now: UtcInstant) 
 pub fn again_at(obstacles: &[Obstacle], obstacle: &Obstacle) -> UtcInstant {
     let latest = obstacles.iter().rfind(|known| !known.is_own);
     latest.filter(|_| !obstacle.is_own).unwrap_or(obstacle).retry_at
+}
+
+/// When to try again at the latest, so that the last attempt is not long before the end.
+#[must_use]
+pub fn before_expiry(expiry: UtcInstant, now: UtcInstant) -> UtcInstant {
+    let left = expiry.since(now).unwrap_or_default();
+    now.saturating_add((left / 2).max(SHORT))
 }
 
 /// The pause after so many failures in a row.

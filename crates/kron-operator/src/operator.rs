@@ -6,6 +6,7 @@
 use crate::alarm::Alarm;
 use crate::api::{KRONJOB_LABEL, KronJob};
 use crate::desk::Key;
+use crate::pulse::Pulse;
 use crate::reconcile::{Context, check_template, reconcile};
 use crate::tell::now;
 use futures::StreamExt;
@@ -13,35 +14,38 @@ use k8s_openapi::api::batch::v1::Job;
 use kron_core::line::{Level, Line};
 use kron_core::{Attention, Lapse, UtcInstant};
 use kube::Api;
+use kube::api::{ApiResource, DynamicObject};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 /// How long the loop sleeps at most: a clock that was set is told by the alarm, this is for
 /// machines that slept.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Runs until `stop` is ready. `synced` becomes true when everything is known.
+/// Runs until `stop` is ready. What it is at, `pulse` shows.
 ///
 /// # Errors
 /// When the system has no timer.
 pub async fn run(
     context: Arc<Context>,
     namespace: Option<&str>,
-    synced: &AtomicBool,
+    pulse: &Pulse,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let client = context.cluster.client();
-    let (kronjobs, jobs): (Api<KronJob>, Api<Job>) = match namespace {
-        Some(namespace) => {
-            (Api::namespaced(client.clone(), namespace), Api::namespaced(client, namespace))
-        }
-        None => (Api::all(client.clone()), Api::all(client)),
+    // Not the type itself: one object that it does not take would end the list of all.
+    let kind = ApiResource::erase::<KronJob>(&());
+    let (kronjobs, jobs): (Api<DynamicObject>, Api<Job>) = match namespace {
+        Some(namespace) => (
+            Api::namespaced_with(client.clone(), namespace, &kind),
+            Api::namespaced(client, namespace),
+        ),
+        None => (Api::all_with(client.clone(), &kind), Api::all(client)),
     };
     let kronjobs = watcher(kronjobs, watcher::Config::default()).default_backoff();
     let jobs = watcher(jobs, watcher::Config::default().labels(KRONJOB_LABEL)).default_backoff();
@@ -58,7 +62,7 @@ pub async fn run(
     let mut stop = std::pin::pin!(stop);
     loop {
         let is_synced = office.has == (true, true);
-        synced.store(is_synced, Ordering::Relaxed);
+        pulse.turn(is_synced, Instant::now());
         let next = if is_synced { context.desk().next_wake() } else { None };
         let latest = now().saturating_add(LONGEST);
         let planned = next.map_or(latest, |next| next.min(latest));
@@ -107,7 +111,7 @@ struct Office {
 }
 
 impl Office {
-    fn kronjob(&mut self, event: Result<Event<KronJob>, watcher::Error>) {
+    fn kronjob(&mut self, event: Result<Event<DynamicObject>, watcher::Error>) {
         let context = Arc::clone(&self.context);
         let mut desk = context.desk();
         match event {
@@ -234,13 +238,14 @@ impl Office {
                 entry.rang = entry.rang.or(fired);
                 return;
             }
+            entry.rang = fired.or(entry.rang);
             entry.is_busy = true;
             entry.is_stale = false;
         }
         self.running += 1;
         let (context, key, done) = (Arc::clone(&self.context), key.clone(), self.done.clone());
         tokio::spawn(async move {
-            reconcile(&context, &key, fired).await;
+            reconcile(&context, &key, fired.is_some()).await;
             let _ = done.send(Told::Finished(key.clone()));
             if check_template(&context, &key).await {
                 let _ = done.send(Told::Refused(key));

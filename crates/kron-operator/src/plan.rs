@@ -8,8 +8,8 @@
 //!
 //! A plan is one step. When it has been done, or has failed, the next is asked for.
 
-use crate::api::ActiveJob;
-use crate::book::{self, Book, Finished};
+use crate::api::NextPeriod;
+use crate::book::{Basis, Book, Finished};
 use crate::facts::Fact;
 use crate::obstacle::{Obstacle, again_at};
 use crate::upkeep::{HOLD, Limits, Upkeep, free_at};
@@ -17,6 +17,7 @@ use kron_core::{
     Closure, Concurrency, Decision, Job, Outcome, PeriodId, SeedHash, Situation, StartPermit,
     UtcInstant, Verdict, agenda, judge,
 };
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// For so long what was seen is good for a request to create a Job.
@@ -35,6 +36,8 @@ const SLOW: Duration = Duration::from_secs(60);
 pub struct Sight<'a> {
     /// The definition.
     pub job: &'a Job,
+    /// Generation of the spec that it is of.
+    pub generation: i64,
     /// The book as it is in the cluster.
     pub book: &'a Book,
     /// Its Jobs.
@@ -44,6 +47,9 @@ pub struct Sight<'a> {
     pub is_live: bool,
     /// Since when somebody has watched without a break.
     pub since: UtcInstant,
+    /// When, as far as the cluster knows, somebody else watched before that: the time of the
+    /// lease before ours.
+    pub watched: Option<(UtcInstant, UtcInstant)>,
     /// The time, sampled once for everything that is due together.
     pub now: UtcInstant,
     /// What the clock says.
@@ -85,6 +91,15 @@ impl Surety {
             || may_share && is_recent(due)
             || self.confirmed.is_some_and(is_recent)
     }
+}
+
+/// Whether a period that was judged in time is so still: until its deadline, and beyond it for as
+/// long as a dispatch may lag. What has waited for others to end is judged after its deadline;
+/// that is as good as whatever else was seen then.
+#[must_use]
+pub fn is_in_time(judged: UtcInstant, now: UtcInstant, expiry: UtcInstant, lag: Duration) -> bool {
+    let Some(by) = now.since(judged) else { return false };
+    now < expiry || by <= lag || judged >= expiry && by <= PROMPT
 }
 
 /// A period that waits until others are ended.
@@ -164,6 +179,8 @@ pub enum Remark {
     },
     /// So many periods were passed over; whether there may be more.
     Superseded(u32, bool),
+    /// So many periods waited when an edit took their place.
+    Barred(u32),
     /// A period has been planned.
     Planned(PeriodId),
     /// A Job has finished, or is gone.
@@ -192,6 +209,7 @@ impl Created {
 pub fn plan<'a>(sight: &Sight<'a>) -> Plan<'a> {
     let mut planner = Planner {
         sight: *sight,
+        active: sight.jobs.iter().filter(|fact| fact.is_active()).map(|f| f.period).collect(),
         book: sight.book.clone(),
         remarks: Vec::new(),
         replacing: Vec::new(),
@@ -199,7 +217,7 @@ pub fn plan<'a>(sight: &Sight<'a>) -> Plan<'a> {
         waits: Vec::new(),
         must_look: false,
     };
-    planner.book.ledger.adopt_definition(sight.job, sight.now);
+    planner.adopt_definition();
     let has_found = planner.record_found();
     planner.note_results();
     let begin = planner.judge_due();
@@ -223,6 +241,8 @@ fn is_covered(sight: &Sight<'_>, permit: &StartPermit<'_>) -> bool {
 
 struct Planner<'a> {
     sight: Sight<'a>,
+    /// Periods whose Jobs have not finished.
+    active: Vec<PeriodId>,
     book: Book,
     remarks: Vec<Remark>,
     replacing: Vec<Replacing>,
@@ -232,6 +252,22 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
+    /// What waited and is barred by an edit is told of.
+    fn adopt_definition(&mut self) {
+        let Sight { job, book, now, .. } = self.sight;
+        if !self.book.ledger.adopt_definition(job, now) {
+            return;
+        }
+        let pending = book.pending.iter().filter_map(|claim| claim.period_id.parse().ok());
+        let is_barred = |period: &PeriodId| {
+            !book.ledger.is_marked(*period) && self.book.ledger.is_closed(&job.decide(*period))
+        };
+        let barred = pending.filter(is_barred).count();
+        if barred > 0 {
+            self.remarks.push(Remark::Barred(u32::try_from(barred).unwrap_or(u32::MAX)));
+        }
+    }
+
     /// Jobs that nobody has recorded yet, because they have just been created or whoever
     /// created them did not live to do it; whether there are any.
     fn record_found(&mut self) -> bool {
@@ -242,7 +278,11 @@ impl<'a> Planner<'a> {
             let end = Closure::found(fact.period, fact.chosen.or(decision.chosen()));
             // It may have been decided by an earlier definition.
             let seed_hash = fact.seed_hash.unwrap_or(*decision.seed_hash());
-            self.close(end, seed_hash, Some(fact));
+            let is_of_this =
+                seed_hash == *decision.seed_hash() && end.chosen() == decision.chosen();
+            let basis =
+                if is_of_this { self.basis() } else { self.book.basis_of_claim(fact.period) };
+            self.close(end, (seed_hash, basis), Some(fact));
         }
         !found.is_empty()
     }
@@ -256,10 +296,7 @@ impl<'a> Planner<'a> {
     /// Judges what is due; the step that begins an execution, if one is to begin.
     fn judge_due(&mut self) -> Option<Step<'a>> {
         let Sight { job, since, now, .. } = self.sight;
-        // Whoever claimed these saw them come due.
-        let pending = self.sight.book.pending.iter();
-        let seen: Vec<PeriodId> =
-            pending.filter_map(|claim| claim.period_id.parse().ok()).collect();
+        let seen = self.seen();
         let agenda = agenda(job, &self.book.ledger, since, &seen, now);
         let mut begin = None;
         // Due, and without an outcome yet.
@@ -268,7 +305,9 @@ impl<'a> Planner<'a> {
             let is_followed = self.is_any_waiting(&agenda.due[place + 1..]);
             match self.judge_one(decision, is_followed) {
                 Fate::Nothing => {}
-                Fate::Closed(end) => self.close(end, *decision.seed_hash(), None),
+                Fate::Closed(end) => {
+                    self.close(end, (*decision.seed_hash(), self.basis()), None);
+                }
                 Fate::Waits => open.push(*decision),
                 Fate::Begins(step) => {
                     open.push(*decision);
@@ -300,9 +339,28 @@ impl<'a> Planner<'a> {
                 self.remarks.push(Remark::Planned(decision.period()));
             }
         }
-        self.book.next = next.as_ref().map(book::claim);
-        self.book.pending = open.iter().map(book::claim).collect();
+        let basis = self.basis();
+        self.book.claim(next.as_ref(), &open, &basis);
         begin
+    }
+
+    /// What is claimed and somebody saw come due: whoever wrote `pending`, or led when the next
+    /// came due. Unless the spec is another by now: then nobody waited for it.
+    fn seen(&self) -> Vec<PeriodId> {
+        let Sight { book, generation, since, watched, .. } = self.sight;
+        let was_watched = |next: &&NextPeriod| {
+            let chosen = next.chosen_time.as_ref().and_then(|text| text.parse::<UtcInstant>().ok());
+            let is_in = |at: UtcInstant| {
+                watched.is_some_and(|(from, to)| from <= at && at <= to) && at < since
+            };
+            next.generation == Some(generation) && chosen.is_some_and(is_in)
+        };
+        let next = book.next.as_ref().filter(was_watched);
+        book.pending.iter().chain(next).filter_map(|claim| claim.period_id.parse().ok()).collect()
+    }
+
+    fn basis(&self) -> Basis {
+        Basis::of(self.sight.job, self.sight.generation)
     }
 
     /// Whether any of these waits until others are ended, or will.
@@ -322,16 +380,14 @@ impl<'a> Planner<'a> {
         let Sight { jobs, obstacles, replacing, .. } = self.sight;
         let obstacle = obstacles.iter().find(|obstacle| obstacle.period == period);
         let waiting = replacing.iter().find(|waiting| waiting.period == period).copied();
-        let whom = jobs.iter().filter(|fact| fact.is_active()).map(|fact| fact.period).min();
+        let whom = self.active.iter().min().copied();
         let since = waiting.filter(|waiting| waiting.whom == whom);
         let since = since.map_or(self.sight.now, |waiting| waiting.since);
         // What is remembered may have ended.
         let stuck = waiting.filter(|_| self.sight.is_live).and_then(|_| self.undead(since));
-        let active: Vec<PeriodId> =
-            jobs.iter().filter(|fact| fact.is_active()).map(|fact| fact.period).collect();
         let mut situation = Situation {
             ledger: &self.book.ledger,
-            active: &active,
+            active: &self.active,
             obstacle: obstacle.map(|obstacle| &*obstacle.why).or(stuck.as_deref()),
             now: self.sight.now,
         };
@@ -388,7 +444,7 @@ impl<'a> Planner<'a> {
     }
 
     fn start(&mut self, permit: StartPermit<'a>, obstacle: Option<&Obstacle>) -> Fate<'a> {
-        let Sight { job, jobs, obstacles, now, .. } = self.sight;
+        let Sight { job, obstacles, now, .. } = self.sight;
         let again_at = obstacle.map(|obstacle| again_at(obstacles, obstacle));
         match again_at.filter(|at| *at > now) {
             Some(at) => {
@@ -397,14 +453,21 @@ impl<'a> Planner<'a> {
                 Fate::Waits
             }
             None => {
-                // What the status says is active and nobody has seen finished.
-                let is_known = |active: &ActiveJob| jobs.iter().any(|f| f.name == active.name);
                 let is_alone = job.policy().concurrency != Concurrency::Allow;
-                self.must_look |=
-                    is_alone && !self.sight.is_live && !self.sight.book.active.iter().all(is_known);
+                self.must_look |= is_alone && !self.sight.is_live && self.may_be_active();
                 Fate::Begins(Step::Create(permit))
             }
         }
+    }
+
+    /// Whether the status says that Jobs are active which nobody has seen finished.
+    fn may_be_active(&self) -> bool {
+        let Sight { book, jobs, .. } = self.sight;
+        if book.active.is_empty() {
+            return book.is_cut();
+        }
+        let known: BTreeSet<&str> = jobs.iter().map(|fact| &*fact.name).collect();
+        book.is_cut() || !book.active.iter().all(|active| known.contains(&*active.name))
     }
 
     /// Until when a request to create the Job of a period may still be heard: one that had
@@ -447,9 +510,9 @@ impl<'a> Planner<'a> {
         is_slow.then(|| format!("Job `{name}` of period {period} does not end{more}"))
     }
 
-    fn close(&mut self, end: Closure, seed_hash: SeedHash, fact: Option<&Fact>) {
+    fn close(&mut self, end: Closure, (seed_hash, basis): (SeedHash, Basis), fact: Option<&Fact>) {
         let name = fact.map(|fact| &*fact.name);
-        self.book.close(self.sight.job, &end, seed_hash, name, self.sight.now);
+        self.book.close(self.sight.job, &end, (seed_hash, basis), name, self.sight.now);
         let (seed_hash, job) = (Some(seed_hash), fact.map(Created::of));
         self.remarks.push(Remark::Outcome { end, seed_hash, job });
     }

@@ -7,6 +7,7 @@ use crate::desk::Desk;
 use crate::lanes::Lanes;
 use crate::lease::{Candidate, Fence};
 use crate::meter::Meter;
+use crate::pulse::Pulse;
 use crate::reconcile::Context;
 use crate::serve::{Pages, serve};
 use crate::tell::{Teller, log};
@@ -16,9 +17,8 @@ use kron_core::line::{Level, Line};
 use kron_term::failure::{FATAL, Failure, INVALID, STATE};
 use kube::{Client, Config};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -93,7 +93,7 @@ fn configuration(operation: &'static str, error: &dyn std::fmt::Display) -> Fata
 
 struct Shown {
     context: Arc<Context>,
-    synced: AtomicBool,
+    pulse: Pulse,
     is_elected: bool,
 }
 
@@ -107,13 +107,13 @@ impl Pages for Shown {
     }
 
     fn health(&self) -> Result<(), String> {
-        Ok(())
+        self.pulse.health(Instant::now())
     }
 
     /// A replica that waits for the lease is ready to take over.
     fn readiness(&self) -> Result<(), String> {
         let waits = self.is_elected && !self.context.cluster.leads();
-        if waits || self.synced.load(Ordering::Relaxed) {
+        if waits || self.pulse.is_synced() {
             Ok(())
         } else {
             Err("KronJobs and Jobs have not been listed yet".into())
@@ -135,7 +135,7 @@ async fn run(arguments: Run) -> Result<(), Fatal> {
     let context = context(&arguments, client.clone(), Arc::clone(&fence), &identity);
     let shown = Arc::new(Shown {
         context: Arc::clone(&context),
-        synced: AtomicBool::new(false),
+        pulse: Pulse::default(),
         is_elected: arguments.leader_elect,
     });
     let listener = TcpListener::bind(arguments.listen).await.map_err(|error| {
@@ -153,7 +153,10 @@ async fn run(arguments: Run) -> Result<(), Fatal> {
             .with("namespace", arguments.namespace.as_deref().unwrap_or("all"))
             .with("tzdb", kron_core::Zones::bundled().version()),
     );
-    let complain = |fail: &Fail| teller.log(&about_lease(fail));
+    let complain = |fail: &Fail| {
+        context.meter.failure();
+        teller.log(&about_lease("renew the lease", fail));
+    };
     let lease_namespace = arguments.lease_namespace.clone().unwrap_or(namespace);
     let mut candidate = Candidate::new(client, &lease_namespace, &arguments.lease_name, &identity);
     if arguments.leader_elect {
@@ -164,7 +167,7 @@ async fn run(arguments: Run) -> Result<(), Fatal> {
         teller.log(&Line::new(Level::Info, "leading").with("lease", &arguments.lease_name));
     }
     let only = arguments.namespace.as_deref();
-    let working = operator::run(Arc::clone(&context), only, &shown.synced, stop);
+    let working = operator::run(Arc::clone(&context), only, &shown.pulse, stop);
     let ended = if arguments.leader_elect {
         tokio::select! {
             ended = working => Some(ended),
@@ -177,7 +180,8 @@ async fn run(arguments: Run) -> Result<(), Fatal> {
         Some(ended) => {
             teller.log(&Line::new(Level::Info, "stopping"));
             teller.finish().await;
-            candidate.give_back(&fence).await;
+            let complain = |fail: &Fail| teller.log(&about_lease("give the lease back", fail));
+            candidate.give_back(&fence, complain).await;
             ended.map_err(|error| system("set a timer", &error))
         }
         None => {
@@ -196,11 +200,17 @@ fn context(arguments: &Run, client: Client, fence: Arc<Fence>, identity: &str) -
     let lanes = Arc::new(Lanes::new(usize::from(arguments.concurrency.max(1))));
     let quiet = Arc::clone(&lanes);
     let (format, level) = (arguments.log_format, arguments.log_level.into());
-    let (teller, telling) =
-        Teller::new(format, level, cluster.clone(), identity.into(), move || {
+    let (teller, telling) = Teller::new(
+        format,
+        level,
+        cluster.clone(),
+        identity.into(),
+        Arc::clone(&meter),
+        move || {
             let lanes = Arc::clone(&quiet);
             async move { lanes.quiet().await }
-        });
+        },
+    );
     tokio::spawn(telling);
     Arc::new(Context {
         cluster,
@@ -213,10 +223,10 @@ fn context(arguments: &Run, client: Client, fence: Arc<Fence>, identity: &str) -
     })
 }
 
-fn about_lease(why: &Fail) -> Line {
+fn about_lease(operation: &'static str, why: &Fail) -> Line {
     Line::new(Level::Warn, "error")
         .with("error_type", "SystemError")
-        .with("operation", "renew the lease")
+        .with("operation", operation)
         .with("message", why)
 }
 

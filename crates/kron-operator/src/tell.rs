@@ -3,11 +3,13 @@
 
 use crate::cluster::{Cluster, Fail};
 use crate::desk::Key;
+use crate::meter::Meter;
 use clap::ValueEnum;
 use kron_core::line::{Level, Line};
 use kron_core::{UtcInstant, UtcSecond};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +28,8 @@ const WAITING: usize = 10_000;
 const AGAIN: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
 /// How long what waits may take at the end.
 const FINISH: Duration = Duration::from_secs(2);
+/// Lines about the same operation that is nobody's in particular are written no more often.
+const SELDOM: Duration = Duration::from_secs(60);
 /// Longest note of an Event that the API server takes.
 const LONGEST: usize = 1024;
 
@@ -58,12 +62,59 @@ pub struct Note {
 
 /// Writes lines, and hands Events to somebody who writes them when there is time.
 pub struct Teller {
-    format: LogFormat,
-    level: Level,
+    voice: Arc<Voice>,
     notes: UnboundedSender<Note>,
     /// Events that wait, and one that is being written.
     waiting: Arc<AtomicUsize>,
     told: Arc<Mutex<Told>>,
+}
+
+/// Writes lines.
+struct Voice {
+    format: LogFormat,
+    level: Level,
+    meter: Arc<Meter>,
+    /// When a line about an operation was written last, and how many were not since.
+    seldom: Mutex<BTreeMap<&'static str, (Instant, u32)>>,
+}
+
+impl Voice {
+    fn log(&self, line: &Line) {
+        if line.level >= self.level {
+            log(self.format, line);
+        }
+    }
+
+    /// Writes a line about an operation that failed, unless there was one a short while ago.
+    fn warn(&self, key: &Key, operation: &'static str, fields: &[(&'static str, &dyn Display)]) {
+        let mut seldom = self.seldom.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = seldom.get_mut(operation);
+        let held_back = match known {
+            Some((at, held_back)) if at.elapsed() < SELDOM => {
+                *held_back += 1;
+                return;
+            }
+            known => known.map_or(0, |(_, held_back)| *held_back),
+        };
+        seldom.insert(operation, (Instant::now(), 0));
+        drop(seldom);
+        let (namespace, name) = key;
+        let mut line = Line::new(Level::Warn, "error")
+            .with("identity", format!("{namespace}/{name}"))
+            .with("job", name)
+            .with("error_type", "SystemError")
+            .with("operation", operation);
+        for (key, value) in fields {
+            line = line.with(key, value);
+        }
+        self.log(&line.with_some("held_back", (held_back > 0).then_some(held_back)));
+    }
+
+    /// An Event is in the log alone.
+    fn lost(&self, note: &Note, why: &dyn Display) {
+        self.meter.lost_event();
+        self.warn(&note.key, "write an Event", &[("reason", &note.reason), ("message", why)]);
+    }
 }
 
 /// What was told when, and when what is old was forgotten last.
@@ -87,6 +138,11 @@ impl Told {
         }
         known
     }
+
+    /// It was not told after all.
+    fn forget(&mut self, note: &Note) {
+        self.notes.remove(&subject(note));
+    }
 }
 
 /// The same of another object of that name is something else.
@@ -101,24 +157,28 @@ impl Teller {
         level: Level,
         cluster: Cluster,
         instance: String,
+        meter: Arc<Meter>,
         quiet: impl AsyncFn() + Send + Sync + 'static,
     ) -> (Self, impl Future<Output = ()>) {
         let (notes, mut receiver) = unbounded_channel::<Note>();
         let waiting = Arc::new(AtomicUsize::new(0));
         let told: Arc<Mutex<Told>> = Arc::default();
-        let (left, untold) = (Arc::clone(&waiting), Arc::clone(&told));
+        let voice = Arc::new(Voice { format, level, meter, seldom: Mutex::default() });
+        let (left, untold, ours) = (Arc::clone(&waiting), Arc::clone(&told), Arc::clone(&voice));
         let work = async move {
             while let Some(note) = receiver.recv().await {
                 quiet().await;
-                if !write(&cluster, &note, &instance).await {
+                if let Err(fail) = write(&cluster, &note, &instance).await {
                     // It is in the log; and when it happens again, it is tried again.
-                    let mut told = untold.lock().unwrap_or_else(PoisonError::into_inner);
-                    told.notes.remove(&subject(&note));
+                    untold.lock().unwrap_or_else(PoisonError::into_inner).forget(&note);
+                    if fail != Fail::Deposed {
+                        ours.lost(&note, &fail);
+                    }
                 }
                 left.fetch_sub(1, Ordering::Relaxed);
             }
         };
-        (Self { format, level, notes, waiting, told }, work)
+        (Self { voice, notes, waiting, told }, work)
     }
 
     /// Waits until all Events are written, but not for long.
@@ -131,9 +191,17 @@ impl Teller {
 
     /// Writes a line.
     pub fn log(&self, line: &Line) {
-        if line.level >= self.level {
-            log(self.format, line);
-        }
+        self.voice.log(line);
+    }
+
+    /// Writes a line about an operation that failed, unless there was one a short while ago.
+    pub fn warn(
+        &self,
+        key: &Key,
+        operation: &'static str,
+        fields: &[(&'static str, &dyn Display)],
+    ) {
+        self.voice.warn(key, operation, fields);
     }
 
     /// Has an Event written, unless the same was a short while ago.
@@ -143,24 +211,26 @@ impl Teller {
         }
         if self.waiting.fetch_add(1, Ordering::Relaxed) > WAITING {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.told.lock().unwrap_or_else(PoisonError::into_inner).forget(&note);
+            self.voice.lost(&note, &"too many others wait");
             return;
         }
         let _ = self.notes.send(note);
     }
 }
 
-/// Writes an Event, if need be in several attempts; whether it is there.
-async fn write(cluster: &Cluster, note: &Note, instance: &str) -> bool {
+/// Writes an Event, if need be in several attempts.
+async fn write(cluster: &Cluster, note: &Note, instance: &str) -> Result<(), Fail> {
     let event = event(note, instance);
-    for pause in AGAIN {
-        match cluster.tell(&note.key.0, &event).await {
+    let mut pauses = AGAIN.into_iter();
+    loop {
+        match (cluster.tell(&note.key.0, &event).await, pauses.next()) {
             // One that had no answer was heard.
-            Ok(()) | Err(Fail::Exists) => return true,
-            Err(Fail::Silent(_)) => tokio::time::sleep(pause).await,
-            Err(_) => return false,
+            (Ok(()) | Err(Fail::Exists), _) => return Ok(()),
+            (Err(Fail::Silent(_)), Some(pause)) => tokio::time::sleep(pause).await,
+            (Err(fail), _) => return Err(fail),
         }
     }
-    matches!(cluster.tell(&note.key.0, &event).await, Ok(()) | Err(Fail::Exists))
 }
 
 /// Writes a line.

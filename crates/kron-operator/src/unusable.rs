@@ -43,7 +43,6 @@ pub fn care(
     now: UtcInstant,
 ) -> Care {
     let mut book = Book::kept(status, now);
-    (book.next, book.pending) = (None, Vec::new());
     let found = book.unrecorded(jobs);
     // What has never been seen, or was lost, is begun when the spec can be used.
     let has_marks = book::has_marks(status) || !found.is_empty();
@@ -52,6 +51,7 @@ pub fn care(
         let (end, seed_hash) = (book.find(fact), fact.seed_hash);
         remarks.push(Remark::Outcome { end, seed_hash, job: Some(Created::of(fact)) });
     }
+    (book.next, book.pending) = (None, Vec::new());
     remarks.extend(book.note_results(jobs).into_iter().map(Remark::Finished));
     if flaw == Flaw::Schedule {
         book.forget_definition();

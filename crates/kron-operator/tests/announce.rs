@@ -41,6 +41,14 @@ fn superseded() {
     check(&Remark::Superseded(4095, true), &format!("Superseded: at least 4095 periods {rest}"));
 }
 
+/// It waited for another attempt, or until others had ended.
+#[test]
+fn barred() {
+    let rest = "waited when the spec was changed, and will not run";
+    check(&Remark::Barred(1), &format!("Superseded: 1 period {rest}"));
+    check(&Remark::Barred(2), &format!("Superseded: 2 periods {rest}"));
+}
+
 /// What only the log has.
 #[test]
 fn not_worth_an_event() {

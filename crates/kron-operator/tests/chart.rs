@@ -329,6 +329,13 @@ fn bad_values_are_refused(bench: &Bench) {
         ("image.pullPolicy=Sometimes", "/image/pullPolicy"),
         ("image.digest=sha256:12", "/image/digest"),
         ("image.repository=", "/image/repository"),
+        ("image.repository=foo/op:1.0", "/image/repository"),
+        ("image.repository=registry:5000/foo/op:1.0", "/image/repository"),
+        ("image.repository=foo/", "/image/repository"),
+        ("metrics.serviceMonitor.interval=often", "/metrics/serviceMonitor/interval"),
+        ("metrics.serviceMonitor.interval=1.5m", "/metrics/serviceMonitor/interval"),
+        ("serviceAccount.name=Kron", "/serviceAccount/name"),
+        ("serviceAccount.name=kron_operator", "/serviceAccount/name"),
         ("imagePullSecrets[0]=registry", "/imagePullSecrets/0"),
         ("watchNamespace=Shop", "/watchNamespace"),
         ("crds.instal=false", "additional properties 'instal' not allowed"),
@@ -351,6 +358,14 @@ fn bad_values_are_refused(bench: &Bench) {
     ] {
         let Err(refused) = bench.render(&["--set", value]) else { panic!("{value} is accepted") };
         assert!(refused.contains(words), "{value}: {refused}");
+    }
+    for value in [
+        "image.repository=registry:5000/foo/op",
+        "image.repository=op",
+        "metrics.serviceMonitor.interval=1m30s",
+        "serviceAccount.name=kron.operator-1",
+    ] {
+        assert!(bench.render(&["--set", value]).is_ok(), "{value} is refused");
     }
 }
 
@@ -385,7 +400,9 @@ fn arguments_of_the_chart_are_refused(bench: &Bench) {
     let words = "probes and the Service need port 8080, as in `--listen=[::]:8080`";
     let listens = ["--listen", "--listen=[::]:9090", "--listen [::]:8080", "--listen=[::]:80801"];
     let listens = listens.map(|argument| (argument.to_string(), words));
-    for (argument, words) in refused.chain(listens) {
+    let unknown = ["--lisen=[::]:8080", "--help", "--listens=[::]:8080", "--listen_=1", "--l"];
+    let unknown = unknown.map(|argument| (argument.to_string(), "`kron-operator run` has no such"));
+    for (argument, words) in refused.chain(listens).chain(unknown) {
         let values = format!("extraArgs[0]=--listen=[::]:8080,extraArgs[1]={argument}");
         let words = format!("extraArgs[1]: `{argument}` is refused: {words}");
         for command in [&["template", NAME][..], &["lint"]] {

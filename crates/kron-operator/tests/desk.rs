@@ -5,10 +5,12 @@ use k8s_openapi::api::batch::v1::Job;
 use kron_core::{PeriodId, UtcInstant};
 use kron_operator::api::KronJob;
 use kron_operator::book::Book;
+use kron_operator::convert;
 use kron_operator::desk::{Desk, Key, Untold, key};
 use kron_operator::obstacle::Obstacle;
 use kron_operator::plan::Remark;
 use kron_operator::trial::{Trial, Tried};
+use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -216,22 +218,91 @@ fn a_job_without_an_owner() {
     assert!(desk.entry(&key).unwrap().jobs.is_empty());
 }
 
-/// Fault 43: what failed is tried again when the next period is due, if not before.
+/// Fault 43: what failed is tried again when the next period is due, if not before; and before
+/// it is too late for one that is due.
 #[test]
 fn a_failure_does_not_put_off_what_is_due() {
-    let next = json!({ "nextPeriod": {
-        "periodId": "2026-03-02T10:01:00Z", "nominalTime": "2026-03-02T10:01:00Z",
-        "chosenTime": "2026-03-02T10:01:00Z", "seedHash": "",
-    } });
-    let mut desk = Desk::default();
-    let (key, _) = desk.learn(kronjob("u", "1", 1, &next), now());
-    for (retry, wakes) in [(10, 10), (60, 30)] {
-        desk.wake_by(&key, after(retry), now());
-        assert_eq!(desk.next_wake(), Some(after(wakes)), "{retry}");
+    // Due thirty seconds from now; deadline, seconds by now, pause, and when it is looked at.
+    for (deadline, at, pause, wakes) in [
+        ("0s", 0, 10, 10),
+        ("0s", 0, 60, 30),
+        ("0s", 30, 60, 31),
+        ("20s", 30, 60, 40),
+        ("20s", 30, 5, 35),
+        ("20s", 48, 60, 49),
+        ("20s", 51, 60, 111),
+        ("10m", 30, 60, 90),
+    ] {
+        for claims in ["nextPeriod", "pending"] {
+            let claim = json!({
+                "periodId": "2026-03-02T10:01:00Z", "nominalTime": "2026-03-02T10:01:00Z",
+                "chosenTime": "2026-03-02T10:01:00Z", "seedHash": "",
+            });
+            let claim = if claims == "pending" { json!([claim]) } else { claim };
+            let mut kronjob = kronjob("u", "1", 1, &json!({ claims: claim }));
+            kronjob.spec.policy.deadline = deadline.into();
+            let mut desk = Desk::default();
+            let (key, _) = desk.learn(kronjob, now());
+            desk.wake_by(&key, after(at + pause), after(at));
+            let wake = desk.next_wake().unwrap().floor();
+            assert_eq!(wake.instant(), after(wakes), "{claims} {deadline} {at} {pause}");
+        }
     }
-    // What is over already is no time to wait for.
-    desk.wake_by(&key, after(60), after(30));
-    assert_eq!(desk.next_wake(), Some(after(60)));
+}
+
+/// OPR-06, Fault 45: what cannot be read of one object is about that object.
+#[test]
+fn what_cannot_be_read() {
+    let object = |path: &str, value: Value| {
+        let mut object = serde_json::to_value(kronjob("u", "1", 1, &json!({}))).unwrap();
+        *object.pointer_mut(path).unwrap() = value;
+        serde_json::from_value::<DynamicObject>(object).unwrap()
+    };
+    let many = json!({ "activeCount": 5_000_000_000_u64, "history": 7 });
+    for (object, unreadable, invalid) in [
+        (object("/status", json!(null)), "", ""),
+        (object("/status", json!({ "activeCount": 5 })), "", ""),
+        (
+            object("/status", many),
+            "status.activeCount: invalid value: integer `5000000000`, expected u32; \
+             status.history: invalid type: integer `7`, expected a sequence",
+            "",
+        ),
+        (
+            object("/spec/failedJobsHistoryLimit", json!(-1)),
+            "",
+            "spec: it cannot be read: invalid value: integer `-1`, expected u32",
+        ),
+    ] {
+        let mut desk = Desk::default();
+        let (key, is_news) = desk.learn(object, now());
+        assert!(is_news);
+        let held = desk.entry(&key).unwrap().held.clone().unwrap();
+        assert_eq!(held.unreadable.unwrap_or_default(), unreadable);
+        let told = held.job.as_ref().as_ref().err().map(ToString::to_string).unwrap_or_default();
+        assert!(told.starts_with(invalid) && told.is_empty() == invalid.is_empty(), "{told}");
+        // Nobody knows how many are kept: then all are.
+        let limits = if invalid.is_empty() { (3, 1) } else { (u32::MAX, u32::MAX) };
+        assert_eq!(held.limits, limits);
+    }
+}
+
+/// OPR-06: a spec that breaks the program is invalid, and the others are read.
+#[test]
+fn a_spec_that_breaks_the_reader() {
+    let mut desk = Desk::reading(|namespace, name, spec, zones| {
+        assert_ne!(spec.schedule, "6 6 6 6 6", "injected");
+        convert::job(namespace, name, spec, zones)
+    });
+    for (version, schedule, is_valid) in
+        [("1", "* * * * *", true), ("2", "6 6 6 6 6", false), ("3", "1 * * * *", true)]
+    {
+        let mut kronjob = kronjob("u", version, version.parse().unwrap(), &json!({}));
+        kronjob.spec.schedule = schedule.into();
+        let (key, _) = desk.learn(kronjob, now());
+        let held = desk.entry(&key).unwrap().held.clone().unwrap();
+        assert_eq!(held.job.is_ok(), is_valid, "{schedule}");
+    }
 }
 
 /// Another object of the same name is not forgotten because this one is gone.

@@ -17,6 +17,10 @@ use kron_term::terminal;
 use krontab::import::read_one;
 use std::time::Duration;
 
+/// Why both cannot be live: the names of their Jobs are `<name>-<minutes since 1970>`, so
+/// that each would be in the other's way.
+const BOTH: &str = "its Jobs have the names of the CronJob's: suspend or delete the CronJob before this is applied";
+
 /// Parts of the metadata that an API server or `kubectl` wrote.
 const WRITTEN: [&str; 6] =
     ["creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"];
@@ -132,6 +136,9 @@ pub fn kronjob(
             if expected.is_empty() { String::new() } else { format!("; accepted is {expected}") };
         format!("{message}{expected}{hint}")
     };
+    if !timing.suspend {
+        changes.push(BOTH.into());
+    }
     let reasons: Vec<String> = checked
         .flat_map(|manifest| manifest.findings)
         .map(|finding| reason(finding.problem))

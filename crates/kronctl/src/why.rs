@@ -154,6 +154,9 @@ struct PeriodAnswer {
     period_id: String,
     /// Nothing if it was made by an earlier spec, of which nobody knows the rest.
     decision: Option<Record>,
+    /// The schedule of an earlier spec, if that made the decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier_schedule: Option<String>,
     standing: Standing,
     finished: Option<End>,
     events: Vec<Told>,
@@ -248,9 +251,13 @@ pub fn answer(
         events.sort_by(|a, b| a.at.cmp(&b.at));
         events.drain(..events.len().saturating_sub(EVENTS));
         let is_ours = teller.is_of_this_spec(&decision);
+        let earlier = if is_ours { None } else { teller.earlier(period) };
+        let of_earlier = |earlier: &Job| Record::of(&earlier.decide(period), zones);
+        let record = || Record::of(&decision, zones);
         PeriodAnswer {
             period_id: about,
-            decision: is_ours.then(|| Record::of(&decision, zones)),
+            decision: earlier.as_ref().map(of_earlier).or_else(|| is_ours.then(record)),
+            earlier_schedule: earlier.map(|earlier| earlier.schedule().to_string()),
             standing: teller.standing(&decision),
             finished: teller.finished(&decision),
             events,
@@ -368,6 +375,17 @@ impl<'a> Teller<'a> {
             && fact.is_none_or(|f| f.chosen.is_none() || f.chosen == decision.chosen())
             && seed_hash.is_none_or(|seed_hash| seed_hash == *decision.seed_hash())
             && (is_period || !is_recorded)
+    }
+
+    /// The earlier definition by which a period was decided, if the status still has it.
+    fn earlier(&self, period: PeriodId) -> Option<Job> {
+        let last = self.last(period)?;
+        let identity = self.job.identity().to_string();
+        let earlier = Job::parse(&identity, last.schedule.as_ref()?, &mut Zones::bundled()).ok()?;
+        let decision = earlier.decide(period);
+        let chosen = decision.chosen().map(|chosen| chosen.to_string());
+        let seed_hash = Some(decision.seed_hash().to_string());
+        (chosen == last.chosen_time && seed_hash == last.seed_hash).then_some(earlier)
     }
 
     /// What is recorded of its end, completed by what is seen of its Job.
@@ -544,7 +562,10 @@ impl PeriodAnswer {
     /// How its second was chosen, as far as that is known.
     fn choice(&self, zone: &Zone, now: UtcSecond) -> Rows {
         if let Some(decision) = &self.decision {
-            return period::choice(decision, zone, now);
+            let mut rows = period::choice(decision, zone, now);
+            let earlier = self.earlier_schedule.iter();
+            rows.extend(earlier.map(|text| ("decided by", format!("an earlier spec: {text}"))));
+            return rows;
         }
         let earlier = Earlier {
             period: &self.period_id,

@@ -241,6 +241,20 @@ fn earlier_specs() {
         "2026-03-02",
         &format!("{}missed: too late", line("2026-03-02T10:45:22Z")),
     );
+    // By what the status has kept of the other spec.
+    let earlier = job("0 10 * * * @win(after,30m)");
+    let decision = earlier.decide("2026-03-02T10:00:00Z".parse().unwrap());
+    let schedule = earlier.schedule().to_string();
+    let kept = json!({ "lastPeriod": {
+        "periodId": "2026-03-02T10:00:00Z", "nominalTime": "2026-03-02T10:00:00Z",
+        "chosenTime": decision.chosen().unwrap().to_string(), "outcome": "missed",
+        "reason": "too late", "seedHash": decision.seed_hash().to_string(),
+        "schedule": schedule, "generation": 2,
+    } });
+    let told = format!(
+        "closed\ndecided by    an earlier spec: {schedule}\noutcome       missed: too late"
+    );
+    check(DAILY, &kept, vec![], "2026-03-02", &told);
     // Of a schedule that has no such period.
     let other = "30 11 * * * @win(after,1h)";
     let exact = "2026-03-02T10:00:00Z";

@@ -5,9 +5,11 @@
 //! ([`definition`]). What admission can check is checked there, by schema and CEL;
 //! the rest is [`convert`](crate::convert)'s, and becomes a condition.
 
+mod heard;
 mod spec;
 mod status;
 
+pub use heard::Heard;
 pub use spec::{
     Concurrency, Constraints, DirectionName, Distribution, DistributionName, KronJob, KronJobSpec,
     MuName, Policy, Seed, SeedName, Window, WindowMode,

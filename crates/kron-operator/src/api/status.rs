@@ -37,7 +37,8 @@ pub struct KronJobStatus {
     pub pending: Vec<NextPeriod>,
     /// Jobs that have not finished.
     pub active: Vec<ActiveJob>,
-    /// How many there are.
+    /// How many there are; of very many only the latest are listed.
+    #[schemars(range(max = u32::MAX))]
     pub active_count: u32,
     /// Which periods are closed: none of them is ever created again.
     pub marks: Option<Marks>,
@@ -67,6 +68,11 @@ pub struct LastPeriod {
     pub seed_hash: Option<String>,
     /// The Job, if there was one.
     pub job: Option<String>,
+    /// The whole schedule by which that was decided, as `krontab explain` takes it; absent if it
+    /// was another than anybody knows.
+    pub schedule: Option<String>,
+    /// The generation of the spec that said so.
+    pub generation: Option<i64>,
 }
 
 /// A period to come.
@@ -81,6 +87,11 @@ pub struct NextPeriod {
     pub chosen_time: Option<String>,
     /// The seed of its decision.
     pub seed_hash: String,
+    /// The whole schedule by which that was decided, as `krontab explain` takes it. Those in
+    /// `pending` have that of `nextPeriod`, or if there is none, of the first of them.
+    pub schedule: Option<String>,
+    /// The generation of the spec that said so.
+    pub generation: Option<i64>,
 }
 
 /// A Job that has not finished.

@@ -8,41 +8,49 @@ use super::report::Complaint;
 use super::{Look, Then};
 use crate::cluster::Fail;
 use crate::convert;
-use crate::desk::Held;
+use crate::desk::{Entry, Held};
 use crate::facts::{Fact, owner};
 use crate::obstacle::{self, Failed};
-use crate::plan::Surety;
+use crate::plan::{Surety, is_in_time};
 use crate::tell::now;
 use crate::template::{self, Owner};
 use crate::trial::Trial;
 use crate::upkeep::HOLD;
 use k8s_openapi::api::batch::v1::Job;
-use kron_core::{PeriodId, StartPermit};
+use kron_core::{PeriodId, StartPermit, UtcInstant};
 use kube::ResourceExt;
 
 /// Why a late Job is not created, if that is not the API server's fault in any other way.
 const SLOW: &str = "it takes the API server too long to tell whether its Job was there before";
 
 impl Look<'_> {
-    /// Creates the Job of a period, or takes down why it could not be.
+    /// Creates the Job of a period that was judged by this time, or takes down why it could not
+    /// be.
     pub(super) async fn create(
         &mut self,
         held: &Held,
         permit: &StartPermit<'_>,
         surety: Surety,
+        judged: UtcInstant,
     ) -> Result<Then, Fail> {
         let decision = permit.decision();
         let (namespace, name) = (&*self.key.0, &*self.key.1);
-        let owner = Owner { namespace, name, uid: &held.uid, generation: held.generation };
-        let job = template::job(owner, &held.template(), decision, permit.chosen());
         let created = {
             let _leave = self.context.lanes.urgent().await;
             // It may have had to wait.
+            let expiry = decision.job().policy().expiry(permit.chosen());
+            let lag = self.context.max_dispatch_lag;
+            if !self.is_still(held) || !is_in_time(judged, now(), expiry, lag) {
+                return Ok(Then::Again);
+            }
             let is_covered = surety.covers(decision, now());
             if !is_covered && surety.confirmed.is_none() {
                 return Ok(Then::Again);
             }
             if is_covered {
+                // Those that wait do not have their trees with them.
+                let owner = Owner { namespace, name, uid: &held.uid, generation: held.generation };
+                let job = template::job(owner, &held.template(), decision, permit.chosen());
                 match self.context.cluster.create(namespace, &job).await {
                     Err(Fail::Exists) => self.theirs_or_ours(held, decision.period()).await,
                     other => other,
@@ -57,6 +65,12 @@ impl Look<'_> {
             Err(fail) => self.not_created(held, permit, &fail),
         }
         Ok(Then::Again)
+    }
+
+    /// Whether nothing else has been heard of it since.
+    fn is_still(&self, held: &Held) -> bool {
+        let current = |entry: &mut Entry| entry.held.as_ref().map(|held| held.version.clone());
+        self.entry(current).flatten().is_some_and(|version| version == held.version)
     }
 
     /// A Job of that name exists: it may be the one, created by a request whose answer

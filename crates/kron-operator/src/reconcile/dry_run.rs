@@ -6,17 +6,29 @@
 
 use super::Context;
 use super::report::Complaint;
+use super::trouble::BROKEN;
 use crate::cluster::Fail;
 use crate::convert;
 use crate::desk::{Held, Key};
 use crate::tell::now;
 use crate::template::{self, Owner};
 use crate::trial::{Trial, Tried};
+use futures::FutureExt;
 use kron_core::{Job, PeriodId};
+use std::panic::AssertUnwindSafe;
 
 /// Asks about each generation until it knows; whether the `KronJob` has to be looked at again
-/// for that.
+/// for that. One that breaks this is not asked about again before it is another.
 pub async fn check_template(context: &Context, key: &Key) -> bool {
+    let asked = AssertUnwindSafe(check(context, key)).catch_unwind().await;
+    asked.unwrap_or_else(|_| {
+        let uid = context.desk().entry(key).and_then(|e| e.held.as_ref().map(|h| h.uid.clone()));
+        context.complain(key, &uid.unwrap_or_default(), Complaint::Undecided, None, BROKEN);
+        false
+    })
+}
+
+async fn check(context: &Context, key: &Key) -> bool {
     let Some((held, period)) = untried(context, key) else { return false };
     let Ok(job) = held.job.as_ref() else { return false };
     let _turn = context.lanes.turn().await;

@@ -9,6 +9,7 @@ use crate::facts::Fact;
 use crate::obstacle::PAUSE;
 use crate::tell::now;
 use crate::upkeep::free_at;
+use std::collections::BTreeMap;
 
 impl Look<'_> {
     /// Lets go of a Job whose owner is gone or going and must not be kept by us; whether one was
@@ -19,7 +20,11 @@ impl Look<'_> {
         let (bound, free): (Vec<&Fact>, Vec<&Fact>) =
             strays.iter().filter(|fact| fact.is_held).partition(must_stay);
         if let Some(stray) = free.first().filter(|_| !self.has_stray) {
-            self.has_stray = self.release(stray).await.is_err();
+            let released = self.release(stray).await;
+            self.has_stray = released.is_err();
+            if let Err(fail) = released {
+                self.tell_stray(stray, &fail);
+            }
             return true;
         }
         let again = self.has_stray.then(|| now().saturating_add(PAUSE.1));
@@ -84,5 +89,6 @@ impl Look<'_> {
 
 /// Those of the Jobs that have these names, in their order.
 fn named<'f>(jobs: &'f [Fact], names: &'f [String]) -> impl Iterator<Item = &'f Fact> {
-    names.iter().filter_map(|name| jobs.iter().find(|fact| fact.name == *name))
+    let known: BTreeMap<&str, &Fact> = jobs.iter().map(|fact| (&*fact.name, fact)).collect();
+    names.iter().filter_map(move |name| known.get(&**name).copied())
 }

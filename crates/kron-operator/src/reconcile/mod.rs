@@ -31,6 +31,7 @@ use crate::plan::{Plan, Replacing, Sight, Step, Surety};
 use crate::tell::{self, Teller, now};
 use crate::trial::Trial;
 use crate::upkeep::Limits;
+use futures::FutureExt;
 use kron_core::{Job, UtcInstant};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -79,23 +80,27 @@ enum Then {
     Rest(Option<UtcInstant>),
 }
 
-/// Looks at a `KronJob`: because its alarm rang at `fired`, or because of something else.
-pub async fn reconcile(context: &Context, key: &Key, fired: Option<UtcInstant>) {
+/// Looks at a `KronJob`: because its alarm rang, which its entry says when, or because of
+/// something else. One that breaks this is not in the way of others.
+pub async fn reconcile(context: &Context, key: &Key, is_due: bool) {
+    if AssertUnwindSafe(look(context, key, is_due)).catch_unwind().await.is_ok() {
+        return;
+    }
+    let mut look = Look::new(context, key);
+    let wake = look.failed(&Fail::Later(trouble::BROKEN.into()));
+    context.desk().wake_by(key, wake, now());
+    if let Ok(Err(fail)) = AssertUnwindSafe(look.crashed()).catch_unwind().await {
+        look.failed(&fail);
+    }
+}
+
+async fn look(context: &Context, key: &Key, is_due: bool) {
     context.meter.reconcile();
-    let _turn = if fired.is_none() { context.lanes.turn().await } else { None };
-    let rang = context.desk().entry(key).and_then(|entry| entry.rang.take());
-    let fired = fired.or(rang);
+    let _turn = if is_due { None } else { context.lanes.turn().await };
     let is_live = context.desk().is_live(key, now());
-    let mut look = Look {
-        context,
-        key,
-        fired,
-        is_live,
-        confirmed: None,
-        has_stray: false,
-        strays_at: None,
-        is_told: false,
-    };
+    let rang = context.desk().entry(key).map(|entry| (entry.rang.take(), edition(entry)));
+    let (fired, edition) = rang.unwrap_or_default();
+    let mut look = Look { fired, edition, is_live, ..Look::new(context, key) };
     for _ in 0..STEPS {
         match look.step().await {
             Ok(Then::Again) => (look.is_live, look.confirmed) = (false, None),
@@ -120,7 +125,10 @@ pub async fn reconcile(context: &Context, key: &Key, fired: Option<UtcInstant>) 
 struct Look<'a> {
     context: &'a Context,
     key: &'a Key,
+    /// When its alarm rang…
     fired: Option<UtcInstant>,
+    /// …for this object with this spec. No other is judged by that time.
+    edition: Option<(String, i64)>,
     is_live: bool,
     /// When the Jobs were asked for, if the status was read after them.
     confirmed: Option<UtcInstant>,
@@ -156,6 +164,22 @@ struct Case<'v> {
     trial: Option<&'v Trial>,
     job: &'v Job,
     book: &'v Book,
+}
+
+impl<'a> Look<'a> {
+    fn new(context: &'a Context, key: &'a Key) -> Self {
+        Self {
+            context,
+            key,
+            fired: None,
+            edition: None,
+            is_live: false,
+            confirmed: None,
+            has_stray: false,
+            strays_at: None,
+            is_told: false,
+        }
+    }
 }
 
 impl Look<'_> {
@@ -200,6 +224,10 @@ impl Look<'_> {
 
     async fn step(&mut self) -> Result<Then, Fail> {
         let Some(view) = self.view() else { return Ok(Then::Rest(None)) };
+        let edition = view.held.as_ref().map(Held::edition);
+        if self.edition != edition {
+            (self.edition, self.fired) = (edition, None);
+        }
         if self.let_stray_go(&view.strays).await {
             return Ok(Then::Again);
         }
@@ -214,7 +242,10 @@ impl Look<'_> {
         let now = self.now();
         // What was edited before anybody saw it is as new as the edit, or newer.
         let created = held.created.map(|at| if held.generation > 1 { now } else { at });
-        let (book, origin) = Book::read(Some(&held.status), job, created, now);
+        let (book, origin) = match &held.unreadable {
+            Some(why) => Book::lost(job, why.clone(), now),
+            None => Book::read(Some(&held.status), job, created, now),
+        };
         let case = Case { view: &view, held, trial, job, book: &book };
         if let Origin::Lost(why) = &origin {
             return self.begin(case, why).await;
@@ -223,10 +254,12 @@ impl Look<'_> {
         let surety = self.surety(view.since);
         let sight = Sight {
             job,
+            generation: held.generation,
             book: &book,
             jobs: &view.jobs,
             is_live: self.is_live,
             since: view.since,
+            watched: self.context.cluster.led_before(),
             now,
             clock: tell::now(),
             surety,
@@ -239,7 +272,7 @@ impl Look<'_> {
         let Ok(plan) = catch_unwind(AssertUnwindSafe(|| planner(&sight))) else {
             return self.broken(case).await;
         };
-        self.follow(case, surety, plan).await
+        self.follow(case, surety, now, plan).await
     }
 
     /// Takes the step of a plan.
@@ -247,6 +280,7 @@ impl Look<'_> {
         &mut self,
         case: Case<'_>,
         surety: Surety,
+        judged: UtcInstant,
         plan: Plan<'_>,
     ) -> Result<Then, Fail> {
         let Case { view, held, trial, job, .. } = case;
@@ -259,14 +293,17 @@ impl Look<'_> {
         // Of one that has its outcome that says why.
         let stuck = stuck.filter(|_| !book.pending.is_empty());
         let error =
-            trouble(view, trial, stuck.as_ref()).or_else(|| Some(idleness(self.key, idle?)));
+            trouble(view, &book, trial, stuck.as_ref()).or_else(|| Some(idleness(self.key, idle?)));
+        if !matches!(step, Step::Look) {
+            self.clear(&book);
+        }
         match step {
             Step::Look => {
                 self.look_at_jobs().await?;
                 Ok(Then::AgainLive(None))
             }
             Step::Confirm => self.confirm(held).await,
-            Step::Create(permit) => self.create(held, &permit, surety).await,
+            Step::Create(permit) => self.create(held, &permit, surety, judged).await,
             Step::End { delete, release } => {
                 if let Err((name, fail)) = self.end(&view.jobs, &delete, &release).await {
                     self.unended(case, &name, &fail).await?;
@@ -306,6 +343,15 @@ impl Look<'_> {
         });
     }
 
+    /// What was in the way of a period that is not due any more, because of an edit or a suspension,
+    /// is in nobody's way; but a request that is under way may still be heard.
+    fn clear(&self, book: &Book) {
+        self.entry(|entry| {
+            let now = now();
+            entry.obstacles.retain(|o| o.lands_until > Some(now) || book.is_pending(o.period));
+        });
+    }
+
     /// Nothing is to be done before then, by the Jobs, those of others, or the template. If the
     /// API server is to be asked about that now, it is after this look.
     fn rest(&self, wake: Option<UtcInstant>, trial: Option<&Trial>) -> Then {
@@ -323,6 +369,11 @@ impl Look<'_> {
         self.tell_failure(fail, failures, uid.as_deref());
         now().saturating_add(pause(failures))
     }
+}
+
+/// Which object with which spec it is.
+fn edition(entry: &Entry) -> Option<(String, i64)> {
+    entry.held.as_ref().map(Held::edition)
 }
 
 fn limits(held: &Held) -> Limits {

@@ -10,10 +10,12 @@ use crate::announce::Announcement;
 use crate::book::Finished;
 use crate::cluster::Fail;
 use crate::desk::{Held, Key};
+use crate::facts::Fact;
 use crate::plan::Remark;
 use crate::tell::Note;
 use kron_core::line::{Level, Line};
 use kron_core::{Category, Job, Outcome, PeriodId, Record, StartPermit, UtcInstant, Zones};
+use std::fmt::Display;
 use std::time::Duration;
 
 /// After so many failures in a row there is an Event; fewer are nothing special.
@@ -158,6 +160,18 @@ impl Look<'_> {
         }
     }
 
+    /// A Job of an object that is gone cannot be let go of: somebody may wait for that, but it
+    /// is not the trouble of any object.
+    pub(super) fn tell_stray(&self, stray: &Fact, fail: &Fail) {
+        if *fail == Fail::Deposed {
+            return;
+        }
+        self.context.meter.failure();
+        let about: [(_, &dyn Display); 3] =
+            [("period_id", &stray.period), ("kubernetes_job", &stray.name), ("message", fail)];
+        self.context.teller.warn(self.key, "let a Job go", &about);
+    }
+
     /// Tells what a plan had to say, once it is recorded; by `job`, if it is known by which
     /// definition it was planned.
     pub(super) fn remark(&self, held: &Held, job: Option<&Job>, remarks: Vec<Remark>) {
@@ -179,6 +193,11 @@ impl Look<'_> {
                     self.context.meter.superseded(count);
                     let line = about(Level::Info, "superseded").with("count", count);
                     line.with_some("at_least", at_least.then_some(true))
+                }
+                Remark::Barred(count) => {
+                    self.context.meter.superseded(count);
+                    let line = about(Level::Info, "superseded").with("count", count);
+                    line.with("reason", "the spec was changed while it waited")
                 }
                 Remark::Finished(Finished { job, period, result }) => about(Level::Info, "exited")
                     .with("period_id", period)

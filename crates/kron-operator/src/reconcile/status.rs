@@ -63,7 +63,7 @@ impl Look<'_> {
     }
 
     /// Writes a status if it says anything new; whether it did.
-    async fn write_status(
+    pub(super) async fn write_status(
         &self,
         held: &Held,
         mut status: KronJobStatus,

@@ -17,6 +17,9 @@ use crate::unusable::{self, Care, Flaw};
 use crate::upkeep::Upkeep;
 use kron_core::{Category, Job, PeriodId, UtcInstant};
 
+/// What is said when this program itself fails.
+pub(super) const BROKEN: &str = "the decision failed by an internal error; it is tried again";
+
 /// Why a spec cannot be used.
 pub(super) struct Unusable {
     flaw: Flaw,
@@ -47,10 +50,12 @@ pub(super) fn usable<'h>(held: &'h Held, trial: Option<&Trial>) -> Result<&'h Jo
 /// What is wrong, if anything is; what is in the way of a period goes first.
 pub(super) fn trouble(
     view: &View,
+    book: &Book,
     trial: Option<&Trial>,
     stuck: Option<&(PeriodId, String)>,
 ) -> Option<Trouble> {
-    let obstacle = view.obstacles.first().map(|obstacle| ("NotCreated", obstacle.why.clone()));
+    let obstacle = view.obstacles.iter().find(|obstacle| book.is_pending(obstacle.period));
+    let obstacle = obstacle.map(|obstacle| ("NotCreated", obstacle.why.clone()));
     let stuck = stuck.map(|(_, why)| ("NotEnded", why.clone()));
     let lost = view.lost.clone().map(|why| ("StatusLost", why));
     let denied = trial.and_then(|trial| match &trial.tried {
@@ -82,6 +87,9 @@ impl Look<'_> {
     ) -> Result<Then, Fail> {
         let Unusable { flaw, reason, category, why } = invalid;
         let now = now();
+        if let Some(why) = &held.unreadable {
+            self.complain(held, Complaint::StatusLost, None, why);
+        }
         self.tell_heard(held, None, &Book::kept(&held.status, now));
         let care = unusable::care(&held.status, &view.jobs, flaw, limits(held), now);
         let health = Health::Invalid(reason, why.clone());
@@ -113,12 +121,26 @@ impl Look<'_> {
 
     /// The plan could not be made. Nothing was decided, so nothing is recorded but that.
     pub(super) async fn broken(&mut self, case: Case<'_>) -> Result<Then, Fail> {
-        let why = "the decision failed by an internal error; it is tried again";
+        let why = BROKEN;
         // With the marks of what is new: what comes due meanwhile is not lost.
         self.write_trouble(case, ("DecisionFailed", why.into())).await?;
         self.complain(case.held, Complaint::Undecided, None, why);
         self.is_told = true;
         Err(Fail::Later(why.into()))
+    }
+
+    /// A look could not be finished: this is said, by what is known without another.
+    pub(super) async fn crashed(&mut self) -> Result<(), Fail> {
+        let held = self.entry(|entry| entry.held.clone()).flatten();
+        let Some(held) = held.filter(|held| !held.is_going && held.unreadable.is_none()) else {
+            return Ok(());
+        };
+        self.complain(&held, Complaint::Undecided, None, BROKEN);
+        self.is_told = true;
+        let Ok(job) = held.job.as_ref() else { return Ok(()) };
+        let trouble = Some(("DecisionFailed", BROKEN.into()));
+        let health = Health::of(&Book::kept(&held.status, now()), job, trouble);
+        self.write_status(&held, held.status.clone(), &health).await.map(drop)
     }
 
     /// A Job that is replaced cannot be ended: this is said, and tried again.

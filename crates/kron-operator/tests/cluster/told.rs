@@ -166,8 +166,14 @@ async fn events_that_are_not_taken() {
         let config = kube::Config::new(format!("http://{address}").parse().unwrap());
         let client = kube::Client::try_from(config).unwrap();
         let cluster = Cluster::new(client, Arc::new(Fence::open()));
-        let (teller, telling) =
-            Teller::new(LogFormat::Text, Level::Error, cluster, "test".into(), || async {});
+        let (teller, telling) = Teller::new(
+            LogFormat::Text,
+            Level::Error,
+            cluster,
+            "test".into(),
+            Arc::default(),
+            || async {},
+        );
         tokio::spawn(telling);
         let note = Note {
             key: key("shop".into(), "a".into()),

@@ -8,6 +8,7 @@ use kron_operator::convert::job_name;
 use kron_operator::lanes::Lanes;
 use kron_operator::lease::Fence;
 use kron_operator::plan::{Plan, Sight, plan};
+use kron_operator::pulse::Pulse;
 use kron_operator::reconcile::Context;
 use kron_operator::tell::{LogFormat, Teller, now};
 use serde_json::{Value, json};
@@ -114,7 +115,8 @@ pub fn set_up(bench: &Bench) {
         ("replaces", json!({ "policy": policy("replace", "0s"), "jobTemplate": endless() })),
         ("allows", json!({ "policy": policy("allow", "0s"), "jobTemplate": endless() })),
         ("theirs", json!({ "jobTemplate": endless() })),
-        ("brief", json!({ "jobTemplate": brief() })),
+        // It would be created again, if anybody thought that it had not been.
+        ("brief", json!({ "policy": policy("forbid", "30m"), "jobTemplate": brief() })),
     ] {
         bench.apply(name, &hurried("default", name, 8, spec));
     }
@@ -224,7 +226,96 @@ pub fn removed_by_ttl(bench: &Bench) {
         let jobs = bench.jobs("brief");
         jobs.iter().all(|job| job["metadata"]["name"] != name).then_some(())
     });
+    // Somebody has judged it since, and others after it.
+    let number = |entry: &Value| entry["periodId"].as_str().map(String::from);
+    wait("its next Job", || {
+        let entries = history(bench, "brief").into_iter();
+        let mut later = entries.filter(|later| number(later) > number(&entry));
+        later.any(|later| later["outcome"] == "executed").then_some(())
+    });
     assert_eq!(bench.created(name), 1);
+}
+
+/// OPR-05: what is suspended when it comes due does not run, and nothing is recorded; when it is
+/// resumed, the latest that passed runs if its deadline allows it.
+pub fn suspended_and_resumed(bench: &Bench) {
+    let rows = [("rests-long", "30m", "executed"), ("rests-short", "0s", "missed")];
+    let plans = rows.map(|(name, deadline, _)| {
+        let policy = json!({ "deadline": deadline, "suspend": true });
+        let spec = lonely(name, 3, json!({ "policy": policy, "jobTemplate": endless() }));
+        let soonest = now().saturating_add(Duration::from_secs(2));
+        let [first, _] = due(&definition("default", name, &spec), soonest);
+        bench.apply(name, &spec);
+        (spec, first)
+    });
+    for (name, _, _) in rows {
+        wait("the suspension", || {
+            (bench.condition(name, "Ready")["reason"] == "Suspended").then_some(())
+        });
+    }
+    let last = plans.iter().map(|(_, (chosen, _))| chosen.unix_seconds()).max().unwrap();
+    while now().unix_seconds() < last + 3 {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    for ((name, _, outcome), (mut spec, (chosen, period))) in rows.into_iter().zip(plans) {
+        assert!(bench.jobs(name).is_empty(), "{name}");
+        assert_eq!(bench.status(name)["lastPeriod"], Value::Null, "{name}");
+        spec["policy"]["suspend"] = false.into();
+        bench.apply(name, &spec);
+        let found = wait("an outcome", || {
+            history(bench, name).into_iter().find(|entry| entry["periodId"] == period.to_string())
+        });
+        assert_eq!(found["outcome"], outcome, "{name}: {found}");
+        assert_eq!(found["chosenTime"], chosen.to_string(), "{name}");
+        let created = usize::from(outcome == "executed");
+        assert_eq!(bench.created(&job_name(name, period)), created, "{name}");
+    }
+}
+
+/// OPR-03: what is being deleted creates nothing, however long somebody else keeps it.
+pub fn one_that_is_going(bench: &Bench) {
+    let name = "lingers";
+    let policy = json!({ "deadline": "30m" });
+    let begin = now();
+    let spec = json!({ "policy": policy, "jobTemplate": endless() });
+    let target = begin.unix_seconds() + 8;
+    let spec = salted("default", name, begin, spec, |first, _| (first - target).abs());
+    let [(chosen, period), _] = due(&definition("default", name, &spec), begin);
+    let mut object = object(name, &spec);
+    object["metadata"]["finalizers"] = json!(["example.com/theirs"]);
+    bench.cluster.apply(&object.to_string()).unwrap();
+    wait("a plan", || {
+        let next = bench.status(name)["nextPeriod"].clone();
+        (next["periodId"] == period.to_string()).then_some(())
+    });
+    bench.kubectl(&["delete", "kronjob", name, "--wait=false"]);
+    assert!(now() < chosen.instant(), "it took too long to delete it");
+    while now().unix_seconds() < chosen.unix_seconds() + 3 {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(bench.requests().all(|r| r["objectRef"]["name"] != job_name(name, period)));
+    let patch = json!({ "metadata": { "finalizers": null } }).to_string();
+    bench.kubectl(&["patch", "kronjob", name, "--type=merge", "-p", &patch]);
+    wait("its end", || bench.cluster.kubectl(&["get", "kronjob", name]).err());
+}
+
+/// Fault 45: a status that nobody can read, as an older definition let it in.
+pub fn an_unreadable_status(bench: &Bench) {
+    let place = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/activeCount";
+    let patch = json!([{ "op": "remove", "path": format!("{place}/maximum") }]).to_string();
+    bench.kubectl(&["patch", "crd", "kronjobs.kron.io", "--type=json", "-p", &patch]);
+    let patch = json!({ "status": { "activeCount": 5_000_000_000_u64 } }).to_string();
+    let spoil = ["patch", "kronjob", "ahead", "--subresource=status", "--type=merge", "-p", &patch];
+    wait("the older definition", || bench.cluster.kubectl(&spoil).ok());
+}
+
+/// It is told of and mended, and the others do not mind.
+pub fn an_unreadable_status_is_mended(bench: &Bench) {
+    event(bench, "default", "ahead", "StatusLost");
+    wait("another status", || {
+        let status = bench.status("ahead");
+        (status["activeCount"] == 0 && status["nextPeriod"].is_object()).then_some(())
+    });
 }
 
 /// OPR-07: a status that somebody spoilt is told of, until a period has an outcome again.
@@ -406,7 +497,6 @@ pub fn an_api_server_that_is_away(bench: &mut Bench) {
 /// and made again.
 pub fn a_decision_that_fails(bench: &Bench) {
     static FAILS: AtomicBool = AtomicBool::new(true);
-    static SYNCED: AtomicBool = AtomicBool::new(false);
     fn planner<'a>(sight: &Sight<'a>) -> Plan<'a> {
         assert!(!FAILS.load(Ordering::Relaxed), "injected");
         plan(sight)
@@ -427,8 +517,14 @@ pub fn a_decision_that_fails(bench: &Bench) {
     let client = runtime.block_on(crate::proxy::client(&bench.cluster.kubeconfig()));
     let cluster = kron_operator::cluster::Cluster::new(client, Arc::new(Fence::open()));
     let _guard = runtime.enter();
-    let (teller, telling) =
-        Teller::new(LogFormat::Text, Level::Error, cluster.clone(), "test".into(), || async {});
+    let (teller, telling) = Teller::new(
+        LogFormat::Text,
+        Level::Error,
+        cluster.clone(),
+        "test".into(),
+        Arc::default(),
+        || async {},
+    );
     runtime.spawn(telling);
     let context = Arc::new(Context {
         cluster,
@@ -440,8 +536,8 @@ pub fn a_decision_that_fails(bench: &Bench) {
         max_dispatch_lag: Duration::from_secs(10),
     });
     runtime.spawn(async move {
-        kron_operator::operator::run(context, Some("failing"), &SYNCED, std::future::pending())
-            .await
+        let pulse = Pulse::default();
+        kron_operator::operator::run(context, Some("failing"), &pulse, std::future::pending()).await
     });
     let status = || bench.get(&["kronjob", name, "-n", name])["status"].clone();
     let error = wait("a condition", || {

@@ -6,6 +6,7 @@ use kron_operator::api::KronJobStatus;
 use kron_operator::book::{Book, Origin};
 use kron_operator::convert::job_name;
 use kron_operator::facts::{Fact, Phase};
+use kron_operator::lease::Term;
 use kron_operator::plan::Remark;
 use kron_operator::unusable::Flaw;
 use kron_operator::upkeep::Limits;
@@ -78,6 +79,12 @@ pub struct Cluster {
     /// Whether marks were taken away, so that they may go back.
     pub has_lost: bool,
     uids: u32,
+    /// Generation of the spec.
+    pub generation: i64,
+    /// How long the lease of an operator that crashed is good for, if there are leases…
+    pub lease: Option<Duration>,
+    /// …and when the last of them led.
+    pub led: Option<Term>,
 }
 
 impl Cluster {
@@ -102,6 +109,9 @@ impl Cluster {
             holds: true,
             has_lost: false,
             uids: 0,
+            generation: 1,
+            lease: None,
+            led: None,
         }
     }
 
@@ -122,12 +132,14 @@ impl Cluster {
         self.job = job;
         self.flaw = None;
         self.version += 1;
+        self.generation += 1;
     }
 
     /// An edit after which it cannot be used.
     pub fn spoil(&mut self, flaw: Flaw) {
         self.flaw = Some(flaw);
         self.version += 1;
+        self.generation += 1;
     }
 
     // ── What an operator asks for ───────────────────────────────────────────

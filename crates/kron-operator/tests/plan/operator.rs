@@ -6,6 +6,7 @@ use kron_core::{Attention, PeriodId, StartPermit, UtcInstant};
 use kron_operator::api::KronJobStatus;
 use kron_operator::book::{Book, Origin};
 use kron_operator::facts::Fact;
+use kron_operator::lease::Term;
 use kron_operator::obstacle::{self, Obstacle};
 use kron_operator::plan::{Remark, Replacing, Sight, Step, Surety, plan};
 use kron_operator::unusable::{self, Flaw};
@@ -48,6 +49,10 @@ pub struct Operator {
     seen: (Option<KronJobStatus>, u64),
     is_live: bool,
     confirmed: Option<UtcInstant>,
+    /// When somebody led before.
+    watched: Option<Term>,
+    /// Since when it leads.
+    pub begun: UtcInstant,
     /// Whether nobody else can create anything.
     pub is_sole: bool,
     obstacles: Vec<Obstacle>,
@@ -80,6 +85,8 @@ impl Operator {
             seen: (cluster.read(), cluster.version),
             is_live: false,
             confirmed: None,
+            watched: cluster.led,
+            begun: now,
             is_sole: true,
             obstacles: Vec::new(),
             replacing: Vec::new(),
@@ -155,10 +162,12 @@ impl Operator {
             Surety { sole_since: self.is_sole.then_some(since), confirmed: self.confirmed };
         let sight = Sight {
             job: &job,
+            generation: cluster.generation,
             book: &book,
             jobs: &memory,
             is_live: self.is_live,
             since,
+            watched: self.watched,
             now,
             clock: now,
             surety,

@@ -222,6 +222,82 @@ fn claimed_and_not_created() {
     );
 }
 
+/// A claim that came due while somebody led, as far as the cluster knows, is judged on its own
+/// however many have come due since; what came due when nobody did is caught up with.
+#[test]
+fn claimed_and_seen() {
+    let caught_up = "10:03:30 superseded 2
+        10:03:30 create 10:03
+        10:03:30 executed 10:03";
+    for (lease, deadline, edit, expected) in [
+        // The lease was good until five seconds after the minute.
+        (
+            "lease 15s",
+            "10m",
+            "end",
+            "10:03:30 create 10:01
+            10:03:30 executed 10:01
+            10:03:30 superseded 1
+            10:03:30 create 10:03
+            10:03:30 executed 10:03",
+        ),
+        (
+            "lease 15s",
+            "1m",
+            "end",
+            "10:03:30 superseded 1
+            10:03:30 create 10:03
+            10:03:30 executed 10:03
+            10:03:50 missed 10:01: 2m50s after the chosen time, deadline 1m",
+        ),
+        ("lease 5s", "10m", "end", caught_up),
+        ("end", "10m", "end", caught_up),
+        // Nobody waited for what another spec says.
+        ("lease 15s", "10m", "job * * * * * @policy(deadline=9m,concurrency=allow)", caught_up),
+    ] {
+        let script = format!(
+            "09:59:30
+            {lease}
+            job * * * * * @policy(deadline={deadline},concurrency=allow)
+            start
+            10:00:50 crash
+            10:02:00 {edit}
+            10:03:30 start
+            10:03:59 end"
+        );
+        let expected = format!("10:00:00 create 10:00\n10:00:00 executed 10:00\n{expected}");
+        check(&script, &expected);
+    }
+}
+
+/// OBS-03: the status alone says how a decision can be made again: with the identity, what each
+/// period was decided by, also after an edit.
+#[test]
+fn obs_03_a_status_says_what_was_decided_by() {
+    let world = play(
+        "09:30:00
+        job 0 10 * * * @tz(Europe/Paris) @win(after,40m) @dist(normal,mu=mid,sigma=5m) \
+         @seed(weekly,salt=\"a b\") @only(dow=MON-FRI) @policy(deadline=1h)
+        job 0 10 * * * @win(around,40m) @dist(skewLate,shape=3) @avoid(between=10:00-10:05)
+        start
+        10:30:00 job 0 11 * * * @win(after,1h)
+        10:31:00 end",
+    );
+    let status = world.cluster.read().expect("a status");
+    let last = status.last_period.expect("a period that has its outcome");
+    let next = status.next_period.expect("one that is to come");
+    assert!(last.schedule != next.schedule && last.generation < next.generation);
+    for (period, schedule, chosen, seed_hash) in [
+        (last.period_id, last.schedule, last.chosen_time, last.seed_hash),
+        (next.period_id, next.schedule, next.chosen_time, Some(next.seed_hash)),
+    ] {
+        let job = parse(IDENTITY, &schedule.expect("a schedule"));
+        let decision = job.decide(self::period(&period));
+        assert_eq!(decision.chosen().map(|at| at.to_string()), chosen, "{period}");
+        assert_eq!(Some(decision.seed_hash().to_string()), seed_hash, "{period}");
+    }
+}
+
 /// What is remembered as active may have finished: the cluster is asked before a period
 /// is skipped.
 #[test]
@@ -387,6 +463,8 @@ fn told() {
         "reason": null,
         "seedHash": seed_hash,
         "job": "a-29540760",
+        "schedule": world.cluster.job.schedule().to_string(),
+        "generation": world.cluster.generation,
     });
     assert_eq!(status["lastPeriod"], expected);
     assert_eq!(status["nextPeriod"]["chosenTime"], "2026-03-03T10:00:00Z");

@@ -10,6 +10,7 @@
 //! ttl 5s                                 when somebody deletes them after their end
 //! keep 3 1                               how many that succeeded and failed are kept
 //! start, crash                           the operator
+//! lease 15s                              its lease outlives it for so long
 //! 10:00:30 refuse over quota             what happens when: nothing can be created…
 //! 10:00:40 accept                        …and again it can
 //! quota 2                                there can be no more Jobs than that
@@ -36,6 +37,7 @@ use kron_operator::convert::job_name;
 use kron_operator::plan::Remark;
 use kron_operator::unusable::Flaw;
 use serde_json::Value;
+use std::time::Duration;
 
 /// Plays a script; the log must be as expected.
 #[track_caller]
@@ -127,7 +129,14 @@ impl World {
                 self.operator = Some(Operator::start(cluster));
                 self.reconcile();
             }
-            "crash" => self.operator = None,
+            "crash" => {
+                let crashed = self.operator.take();
+                let term = |operator: Operator, good: Duration| {
+                    (operator.begun, cluster.now.saturating_add(good))
+                };
+                cluster.led = crashed.zip(cluster.lease).map(|(o, good)| term(o, good));
+            }
+            "lease" => cluster.lease = Some(duration(rest)),
             "crash-after" => self.crash_after = Some(rest.into()),
             "refuse" => cluster.refusal = Some(rest.into()),
             "accept" => cluster.refusal = None,
@@ -278,6 +287,7 @@ impl World {
             Remark::Superseded(count, more) => {
                 self.say(&format!("superseded {count}{}", if *more { " or more" } else { "" }));
             }
+            Remark::Barred(count) => self.say(&format!("superseded {count}")),
             Remark::Planned(period) if self.shows_steps => {
                 self.say(&format!("planned {}", brief_period(*period)));
             }
