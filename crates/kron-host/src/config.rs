@@ -3,7 +3,8 @@
 //! A job runs with someone's rights, so nobody else may be able to change what
 //! it is. Refused are symbolic links, anything that is not a regular file, a
 //! foreign owner, and a file or a directory above it that others may write to.
-//! A sticky directory (`/tmp`) is no danger to what is in it.
+//! A sticky directory (`/tmp`) is no danger to what is in it; but others can put files
+//! there, so it is none that stands for its files.
 
 use crate::account;
 use crate::places::clean;
@@ -16,6 +17,9 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+/// Of the mode of a directory: everybody can remove only what is theirs.
+const STICKY: u32 = 0o1000;
 
 /// The ending of a configuration file.
 pub const EXTENSION: &str = "kron";
@@ -90,7 +94,8 @@ impl std::error::Error for Refusal {}
 /// configuration.
 ///
 /// # Errors
-/// When the path cannot be read, or is neither.
+/// When the path cannot be read, is neither, or is a directory that others can put
+/// files in.
 pub fn files(path: &Path) -> Result<Vec<PathBuf>, Refusal> {
     let path = clean(path).map_err(|error| Refusal::unreadable(path, error))?;
     // A link to a directory is one on the way to its files, each of which is checked.
@@ -105,6 +110,10 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>, Refusal> {
     }
     if is_kron(&path) {
         return Err(not_a_file(&path, &metadata));
+    }
+    // Of any other kind of directory each file says so.
+    if metadata.mode() & STICKY != 0 {
+        check_mode(&path, &path, &format!("the directory `{}`", path.display()), &metadata)?;
     }
     let unreadable = |error| Refusal::unreadable(&path, error);
     let mut found = Vec::new();
@@ -262,7 +271,7 @@ fn check_parents(path: &Path) -> Result<(), Refusal> {
         let what = format!("the directory `{}`", next.display());
         check_owner(path, &next, &what, &metadata)?;
         // In a sticky directory nobody can replace what is not theirs.
-        if metadata.mode() & 0o1000 == 0 {
+        if metadata.mode() & STICKY == 0 {
             check_mode(path, &next, &what, &metadata)?;
         }
         at = next;

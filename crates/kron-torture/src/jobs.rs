@@ -1,7 +1,8 @@
 //! The jobs of a lane: what they are, how they are written, how they are edited.
 
 use crate::random::Random;
-use kron_core::{Job, Zones};
+use crate::time::{MILLI, Nanos, nanos};
+use kron_core::{Job, PeriodId, Zones};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -35,6 +36,20 @@ pub enum Kind {
     /// As the one before, and does not mind being asked to end.
     Stubborn,
 }
+
+impl Kind {
+    /// How long a run takes at most.
+    pub fn lasts(self) -> Nanos {
+        match self {
+            Self::Quick => 0,
+            Self::Slow(millis) => Nanos::from(millis) * MILLI,
+            Self::TimedOut | Self::Stubborn => Nanos::from(ENDLESS) * MILLI,
+        }
+    }
+}
+
+/// How many milliseconds a run takes that is too long for its timeout.
+const ENDLESS: u32 = 5_000;
 
 impl Definition {
     /// A job as chance will have it. Its concurrency stays as it is for life.
@@ -111,6 +126,11 @@ impl Planned {
             .map_err(|errors| format!("{}: {errors:?}", definition.schedule()))?;
         Ok(Self { definition, job })
     }
+
+    /// The second that is chosen for a period.
+    pub fn chosen(&self, period: PeriodId) -> Option<Nanos> {
+        self.job.decide(period).chosen().map(nanos)
+    }
 }
 
 /// All jobs, by name.
@@ -135,11 +155,7 @@ impl Marks<'_> {
             "allow" => "-".into(),
             _ => format!("{here}/locks/{name}"),
         };
-        let millis = match definition.kind {
-            Kind::Quick => 0,
-            Kind::Slow(millis) => millis,
-            Kind::TimedOut | Kind::Stubborn => 5_000,
-        };
+        let millis = definition.kind.lasts() / MILLI;
         let mark = format!("{program} mark {here}/record {lock} {millis}");
         let command = match definition.kind {
             Kind::Quick | Kind::Slow(_) => format!("command=\"{mark}\""),

@@ -1,7 +1,7 @@
 //! The directory of one round: configuration, state, record, logs. With rights, the
 //! state is on a small file system of its own, which can be full or read-only.
 
-use crate::time::Nanos;
+use crate::time::{Nanos, SECOND};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use sha2::{Digest, Sha256};
@@ -89,8 +89,8 @@ impl Place {
         self.replace("shift", &format!("{sign}{seconds}.{nanos:09}\n"))
     }
 
-    /// State files that changed since the last look.
-    pub fn changed_state(&mut self, names: &[String]) -> Vec<(String, Vec<u8>)> {
+    /// State files that changed since the last look, and when they were written.
+    pub fn changed_state(&mut self, names: &[String]) -> Vec<(String, Vec<u8>, Nanos)> {
         let mut changed = Vec::new();
         for name in names {
             let path = self.state_file(name);
@@ -99,7 +99,7 @@ impl Place {
             if self.seen.insert(path.clone(), version) != Some(version)
                 && let Ok(text) = fs::read(&path)
             {
-                changed.push((name.clone(), text));
+                changed.push((name.clone(), text, stat.mtime() * SECOND + stat.mtime_nsec()));
             }
         }
         changed

@@ -485,7 +485,7 @@ impl<'a> Round<'a> {
         let until = now();
         self.ready(&daemon);
         let killed = code == KILLED;
-        self.story.lives.push(Life { ready: daemon.ready, until });
+        self.story.lives.push(Life { ready: daemon.ready, until, is_clean: code == 0 });
         let log = String::from_utf8_lossy(&fs::read(&daemon.log)?).into_owned();
         if !expected.allows(code, daemon.ready.is_some()) {
             let last: Vec<&str> = log.lines().rev().take(5).collect();
@@ -494,10 +494,10 @@ impl<'a> Round<'a> {
             self.note(Law::Ended, text);
         }
         self.tally.adopted += log.matches("event=adopting").count() as u64;
-        self.evidence.read_log(&log);
+        self.evidence.read_log(&log, until);
         let mut amid = false;
-        for (name, text) in self.place.changed_state(&self.names) {
-            self.evidence.read_state(&name, &text, until);
+        for (name, text, written) in self.place.changed_state(&self.names) {
+            self.evidence.read_state(&name, &text, until, written);
             let quick = self.jobs.get(&name).is_some_and(|p| p.definition.kind == Kind::Quick);
             let begun = daemon.from + self.shift;
             let last = self.evidence.snapshots.get(&name).and_then(|all| all.last());

@@ -41,6 +41,8 @@ pub struct Life {
     /// When it said that it was ready.
     pub ready: Option<Nanos>,
     pub until: Nanos,
+    /// Whether it ended by itself, all its lines written.
+    pub is_clean: bool,
 }
 
 /// A configuration.
@@ -125,8 +127,28 @@ impl Story {
         })
     }
 
+    /// The life that ended at a time, and when the one before it had.
+    pub fn life(&self, until: Nanos) -> Option<(&Life, Nanos)> {
+        let place = self.lives.iter().position(|life| life.until == until)?;
+        let before = place.checked_sub(1).map_or(Nanos::MIN, |place| self.lives[place].until);
+        Some((&self.lives[place], before))
+    }
+
+    /// When the daemon's clock may have shown a time, in the life that ended at another.
+    pub fn moments(&self, time: Nanos, until: Nanos) -> Vec<Nanos> {
+        let Some((_, from)) = self.life(until) else { return Vec::new() };
+        // It goes by a setting until it hears of the next.
+        let ends = self.shifts.iter().skip(1).map(|(next, _)| next + self.lag());
+        let spans = self.shifts.iter().zip(ends.chain([Nanos::MAX]));
+        let at = spans.filter_map(|((begin, shift), end)| {
+            let at = time - shift;
+            (*begin <= at && at <= end && from <= at && at <= until).then_some(at)
+        });
+        at.collect()
+    }
+
     /// How much of a span the daemon was stopped; only stops that began after
-    /// `since` count, which is when it may have judged already.
+    /// `since` count.
     pub fn stopped(&self, since: Nanos, until: Nanos) -> Nanos {
         let stops = self.stops.iter().filter(|stop| stop.from >= since && stop.from <= until);
         stops.map(|stop| stop.until.min(until) - stop.from).sum()

@@ -24,8 +24,10 @@ use kron_host::places;
 use kron_term::failure::{FATAL, INVALID, STATE, USER};
 use kron_term::terminal;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use rustix::fs::OFlags;
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -311,11 +313,18 @@ fn write_pid(path: &Path) -> io::Result<()> {
 
 /// Removes the file, unless another daemon has put its own number there.
 fn remove_pid(path: &Path) {
-    let ours = std::process::id().to_string();
-    if std::fs::read_to_string(path).is_ok_and(|text| text.trim() == ours) {
+    // Whatever others may have put there is neither followed nor waited for.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    let mut text = String::new();
+    let read = file.and_then(|file| file.take(PID_BYTES).read_to_string(&mut text));
+    if read.is_ok() && text.trim() == std::process::id().to_string() {
         let _ = std::fs::remove_file(path);
     }
 }
+
+/// Longer than any number with its line end.
+const PID_BYTES: u64 = 64;
 
 /// Allows this process as many descriptors as it may have: each job under way
 /// takes some. Returns what jobs are to get instead.
@@ -326,4 +335,44 @@ fn raise_nofile() -> Option<(u64, u64)> {
     }
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard).ok()?;
     Some((soft, hard))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the file is removed that was put in the place of ours.
+    #[track_caller]
+    fn check(name: &str, removed: bool, put: impl FnOnce(&Path)) {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("pid");
+        put(&path);
+        let (tell, told) = std::sync::mpsc::channel();
+        let whose = path.clone();
+        std::thread::spawn(move || {
+            remove_pid(&whose);
+            tell.send(())
+        });
+        told.recv_timeout(std::time::Duration::from_secs(20)).expect("it waits");
+        assert_eq!(path.symlink_metadata().is_err(), removed, "{name}");
+    }
+
+    #[test]
+    fn a_pid_file_that_is_another() {
+        let ours = format!("{}\n", std::process::id());
+        check("ours", true, |path| write_pid(path).unwrap());
+        check("another's", false, |path| std::fs::write(path, "1\n").unwrap());
+        check("a link", false, |path| {
+            std::fs::write(path.with_extension("real"), &ours).unwrap();
+            std::os::unix::fs::symlink(path.with_extension("real"), path).unwrap();
+        });
+        check("a long one", false, |path| {
+            std::fs::write(path, format!("{}{ours}", " ".repeat(100))).unwrap();
+        });
+        check("a pipe", false, |path| {
+            let mode = rustix::fs::Mode::RUSR;
+            let kind = rustix::fs::FileType::Fifo;
+            rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
+        });
+    }
 }

@@ -12,7 +12,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use support::{Place, Script, batch, contents, finished, identity, kept, now, snapshot};
+use support::{Place, Script, batch, contents, finished, identity, kept, now, skip, snapshot};
 
 #[test]
 fn a_commit_is_found_again() {
@@ -392,15 +392,13 @@ fn the_kernel_sees_the_same_order() {
         .env("KROND_TEST_STATE", place.path())
         .output();
     let Ok(output) = traced else {
-        eprintln!(
-            "SKIPPED: no strace here; the order is tested by `operations_come_in_order` only"
-        );
+        skip("no strace here; the order is tested by `operations_come_in_order` only");
         return;
     };
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains("ptrace") || said.contains("PTRACE"), "{said}");
-        eprintln!("SKIPPED: strace may not trace here: {said}");
+        skip(format_args!("strace may not trace here: {said}"));
         return;
     }
     let trace = fs::read_to_string(log).unwrap();

@@ -74,9 +74,11 @@ fn every_state_file_ever_written_loads() {
 #[test]
 fn every_roster_ever_written_loads() {
     let place = Place::new();
-    let store = place.open();
+    // It is read when the store is opened.
+    let directory = place.open().path().to_path_buf();
     let rosters = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rosters");
-    fs::copy(rosters.join("v1.jsonl"), store.path().join("roster")).unwrap();
+    fs::copy(rosters.join("v1.jsonl"), directory.join("roster")).unwrap();
+    let store = place.open();
     let names = ["job-000000", "job-000001", "job-000003", "\"q\\ü"];
     let identities =
         names.map(|name| Identity::new(&format!("/etc/krond.d/shop.kron:{name}")).unwrap());

@@ -402,6 +402,15 @@ fn writable_by_others() {
     set_mode(&inner, 0o1777);
     krontab(&place, &["lint", "inner/a.kron"]).exits(0);
     krontab(&place, &["next", "--file", "inner/a.kron"]).exits(0);
+    // But others can put files there, if it stands for all that are in it.
+    let message = format!("the directory `{root}/inner` may be written to by others");
+    krontab(&place, &["lint", "inner"]).exits(1).prints(&message);
+    krontab(&place, &["next", "--file", "inner"]).exits(2).says(&message);
+    // Further up it does not matter.
+    let below = place.make_dir("inner/below", 0o755);
+    place.write("inner/below/b.kron", GOOD);
+    krontab(&place, &["lint", "inner/below"]).exits(0);
+    fs::remove_dir_all(below).unwrap();
     // A directory further up.
     set_mode(&inner, 0o755);
     set_mode(place.path(), 0o777);

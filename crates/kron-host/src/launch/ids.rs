@@ -9,7 +9,10 @@ use nix::unistd::{
     Gid, Uid, geteuid, getgid, getgroups, getresgid, getresuid, getuid, setgroups, setresgid,
     setresuid,
 };
-use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+use rustix::process::{DumpableBehavior, dumpable_behavior, set_dumpable_behavior};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_keep_capabilities,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +30,8 @@ pub struct Ids {
 
 impl Ids {
     /// Takes them on: groups, then group, then user; and looks whether it is so.
-    /// Another user than root keeps neither root's keyring nor a capability.
+    /// Another user than root keeps neither root's keyring nor a capability, and cannot
+    /// look into the process until it executes something.
     ///
     /// # Errors
     /// When any of it fails. The process must not go on then.
@@ -40,16 +44,24 @@ impl Ids {
         }
         setgroups(&groups).map_err(Step::Groups.failed())?;
         setresgid(gid, gid, gid).map_err(Step::Group.failed())?;
+        if !uid.is_root() {
+            // As long as it has capabilities that its user has not, that one cannot trace it.
+            set_keep_capabilities(true).map_err(errno).map_err(Step::Tracing.failed())?;
+        }
         setresuid(uid, uid, uid).map_err(Step::User.failed())?;
+        if !uid.is_root() {
+            // Not before: a change of ids sets it to what `fs.suid_dumpable` says, and
+            // whoever debugs has set that to 1.
+            let behavior = DumpableBehavior::NotDumpable;
+            set_dumpable_behavior(behavior).map_err(errno).map_err(Step::Tracing.failed())?;
+        }
         if !uid.is_root() && is_over_limit() {
             return Err(LaunchError { step: Step::User, errno: Errno::EAGAIN });
         }
         if !uid.is_root() {
             let none = CapabilitySet::empty();
             let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
-            set_capabilities(None, sets)
-                .map_err(|errno| Errno::from_raw(errno.raw_os_error()))
-                .map_err(Step::Capabilities.failed())?;
+            set_capabilities(None, sets).map_err(errno).map_err(Step::Capabilities.failed())?;
         }
         let are_taken = self.are_taken().map_err(Step::Verify.failed())?;
         if !are_taken || (!uid.is_root() && setresuid(uid, Uid::from_raw(0), uid).is_ok()) {
@@ -66,10 +78,15 @@ impl Ids {
         let has_ids = [users.real, users.effective, users.saved].map(Uid::as_raw) == [self.uid; 3]
             && [groups.real, groups.effective, groups.saved].map(Gid::as_raw) == [self.gid; 3]
             && set(supplementary) == set(self.groups.clone());
-        let sets = capabilities(None).map_err(|errno| Errno::from_raw(errno.raw_os_error()))?;
+        let sets = capabilities(None).map_err(errno)?;
         let all = sets.effective | sets.permitted | sets.inheritable;
-        Ok(has_ids && (self.uid == 0 || all.is_empty()))
+        let is_traceable = dumpable_behavior().map_err(errno)? == DumpableBehavior::Dumpable;
+        Ok(has_ids && (self.uid == 0 || (all.is_empty() && !is_traceable)))
     }
+}
+
+fn errno(errno: rustix::io::Errno) -> Errno {
+    Errno::from_raw(errno.raw_os_error())
 }
 
 /// Whether this user has more processes than he may (`RLIMIT_NPROC`). The kernel takes

@@ -20,8 +20,10 @@ use std::path::Path;
 /// and puts its standard input aside, from which it is to learn its plan. The
 /// command will have neither that nor any other.
 ///
+/// Whoever calls this owns no descriptor but those three: that is looked at first.
+///
 /// # Errors
-/// When there is no `/dev/null`, say.
+/// When it does own another, or there is no `/dev/null`, say.
 pub fn begin() -> Result<OwnedFd, LaunchError> {
     slate::close_others().map_err(Step::Descriptors.failed())?;
     slate::set_input_aside().map_err(Step::Input.failed())

@@ -28,6 +28,8 @@ pub enum Step {
     Group,
     /// The user id.
     User,
+    /// No tracing by the user that it becomes.
+    Tracing,
     /// No capabilities.
     Capabilities,
     /// Whether the ids are those asked for.
@@ -45,7 +47,7 @@ pub enum Step {
 }
 
 impl Step {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Plan,
         Self::Descriptors,
         Self::Session,
@@ -56,6 +58,7 @@ impl Step {
         Self::Groups,
         Self::Group,
         Self::User,
+        Self::Tracing,
         Self::Capabilities,
         Self::Verify,
         Self::Directory,
@@ -97,6 +100,7 @@ impl Step {
             Self::Groups => "set groups",
             Self::Group => "set group id",
             Self::User => "set user id",
+            Self::Tracing => "forbid tracing",
             Self::Capabilities => "drop capabilities",
             Self::Verify => "verify ids",
             Self::Directory => "change directory",

@@ -6,17 +6,25 @@
 //! was new, edited or damaged; what ran is known to state; and every period that
 //! came due and did not run has a reason.
 
-use crate::evidence::{Evidence, Fate, Run};
+use crate::evidence::{Evidence, Fate, Run, Snapshot};
+use crate::jobs::Planned;
 use crate::story::{Life, Span, Spell, Story};
 use crate::tally::Tally;
-use crate::time::{MILLI, MINUTE, Nanos, SECOND, nanos, period_name};
+use crate::time::{MILLI, MINUTE, Nanos, SECOND, period_name};
 use kron_core::{PeriodId, UtcSecond};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// How late a line of the record may be for a start that was judged in time.
 const TOLERANCE: Nanos = 3 * SECOND;
 /// Daemons that were there for so long have handled what was due.
 pub const PROMPT: Nanos = 5 * SECOND;
+/// How long the preparation of a start may take without being judged again.
+const PREPARATION: Nanos = 10 * SECOND;
+/// From writing state down to the line about it.
+const LINE: Nanos = SECOND;
+/// From noting a stop to stopping.
+const SIGNAL: Nanos = 100 * MILLI;
 /// No run takes longer.
 const LONGEST_RUN: Nanos = 26 * SECOND;
 
@@ -44,6 +52,12 @@ pub enum Law {
     NoReason,
     MarksWentBack,
     MissedThoughAwake,
+    /// Missed, and its deadline had not passed.
+    MissedInTime,
+    /// Skipped, and nothing was in its way.
+    SkippedFreely,
+    /// Passed over, and the log does not count it.
+    Uncounted,
     SaidToHaveRun,
     Unexplained,
     Unreadable,
@@ -126,19 +140,22 @@ impl Check<'_> {
             return self.find(Law::Suspended, &run.name, run.period, run.at, text);
         }
         let Some(period) = period_id(run.period) else { return };
-        let chosen = |planned: &kron_core::Job| planned.decide(period).chosen().map(nanos);
+        // What it was stopped for before the start was recorded it has noticed itself.
+        let started = self.started(run);
+        let since = started.map_or(run.at, |(at, _)| at - SIGNAL);
+        let excuse = story.stopped(since, run.at) + TOLERANCE + story.slack();
         let (mut early, mut late) = (Vec::new(), Vec::new());
         for planned in awake {
-            let Some(chosen) = chosen(&planned.job) else { continue };
+            let Some(chosen) = planned.chosen(period) else { continue };
             let accepted = match planned.definition.deadline_seconds {
                 0 => SECOND,
                 seconds => Nanos::from(seconds) * SECOND,
             };
-            let judged_from = story.reached(chosen).unwrap_or(run.at);
-            let excuse = story.stopped(judged_from, run.at) + TOLERANCE + story.slack();
+            let recorded = started.map_or(Nanos::MIN, |(_, shown)| shown);
+            let slowest = chosen + accepted + PREPARATION + story.slack();
             if story.latest(run.at) < chosen {
                 early.push(chosen - story.latest(run.at));
-            } else if story.earliest(run.at) - excuse > chosen + accepted {
+            } else if story.earliest(run.at) - excuse > chosen + accepted || recorded > slowest {
                 late.push(story.earliest(run.at) - chosen);
             } else {
                 return self.run_respects_bar(run, chosen);
@@ -152,6 +169,16 @@ impl Check<'_> {
             let text = format!("pid {}, {by} ms after its chosen second", run.pid);
             self.find(Law::Late, &run.name, run.period, run.at, text);
         }
+    }
+
+    /// When a run was at the gate, and what the daemon's clock showed then.
+    fn started(&self, run: &Run) -> Option<(Nanos, Nanos)> {
+        let fate = self.evidence.fates.get(&(run.name.clone(), run.period))?;
+        let (shown, noted) = (fate.started?, fate.noted?);
+        let moments = self.story.moments(shown, noted).into_iter();
+        // The line comes after it; a clock that was set back shows a time twice.
+        let at = moments.filter(|at| *at <= run.at + MILLI).max();
+        at.map(|at| (at, shown))
     }
 
     /// Nothing runs for a time before its job was new, edited or damaged.
@@ -179,6 +206,12 @@ impl Check<'_> {
             if fate.reasonless && !fate.executed {
                 self.find(Law::NoReason, name, *period, 0, format!("{fate:?}"));
             }
+            if fate.missed && !self.was_too_late(name, *period, fate) {
+                self.find(Law::MissedInTime, name, *period, 0, format!("{fate:?}"));
+            }
+            if fate.skipped && !self.was_in_the_way(name, *period, fate) {
+                self.find(Law::SkippedFreely, name, *period, 0, format!("{fate:?}"));
+            }
         }
         for (name, snapshots) in &evidence.snapshots {
             for pair in snapshots.windows(2) {
@@ -193,6 +226,56 @@ impl Check<'_> {
                 }
             }
         }
+    }
+
+    /// When something may have been closed without a run, and what its job may have been.
+    fn closed(&self, name: &str, fate: &Fate) -> Vec<(Nanos, Vec<&Arc<Planned>>)> {
+        let (Some(shown), Some(noted)) = (fate.closed, fate.noted) else { return Vec::new() };
+        let moments = self.story.moments(shown, noted).into_iter();
+        let lag = self.story.lag();
+        let lag = |at| lag + self.story.stopped(at - 4 * lag, at);
+        moments.map(|at| (at, self.story.definitions(name, at - lag(at), at))).collect()
+    }
+
+    /// Whether a deadline had passed when a period was closed as missed.
+    fn was_too_late(&self, name: &str, period: i64, fate: &Fate) -> bool {
+        let (Some(shown), Some(period)) = (fate.closed, period_id(period)) else { return false };
+        let is_over = |planned: &Planned| {
+            let deadline = Nanos::from(planned.definition.deadline_seconds) * SECOND;
+            planned.chosen(period).is_some_and(|chosen| match deadline {
+                // Whole seconds.
+                0 => shown >= chosen + SECOND,
+                _ => shown > chosen + deadline,
+            })
+        };
+        self.closed(name, fate).iter().any(|(_, all)| all.iter().any(|planned| is_over(planned)))
+    }
+
+    /// Whether another run of the job may have been there when a period was skipped, and
+    /// that forbade it.
+    fn was_in_the_way(&self, name: &str, period: i64, fate: &Fate) -> bool {
+        let (story, lag) = (self.story, self.story.lag());
+        let others = self.evidence.runs.iter().filter(|run| run.name == name);
+        let mut began: Vec<(i64, Nanos)> = others.map(|run| (run.period, run.at)).collect();
+        // One that ended before it could write its line.
+        for ((of, other), fate) in &self.evidence.fates {
+            if of == name
+                && let (Some(shown), Some(noted)) = (fate.started, fate.noted)
+            {
+                began.extend(story.moments(shown, noted).into_iter().map(|at| (*other, at)));
+            }
+        }
+        self.closed(name, fate).iter().any(|(at, definitions)| {
+            let forbids = |planned: &Arc<Planned>| planned.definition.concurrency == "forbid";
+            let kinds = definitions.iter().map(|planned| planned.definition.kind.lasts());
+            let lasts = kinds.max().unwrap_or_default();
+            let is_there = |(other, begun): &(i64, Nanos)| {
+                // Whoever is stopped does not see the end of it.
+                let unseen = story.stopped(*begun - lag, *at);
+                *other != period && *begun - lag <= *at && *at <= *begun + lasts + unseen + lag
+            };
+            definitions.iter().any(|planned| forbids(planned)) && began.iter().any(is_there)
+        })
     }
 
     /// Every period of a job that came due has a reason.
@@ -210,14 +293,25 @@ impl Check<'_> {
         let ran: BTreeSet<i64> =
             self.evidence.runs.iter().filter(|r| r.name == name).map(|r| r.period).collect();
         let mut counted: BTreeSet<i64> = BTreeSet::new();
+        let mut passed: BTreeMap<Nanos, Vec<Due>> = BTreeMap::new();
         for (place, due) in dues.iter().enumerate() {
             let next = dues[place + 1..].iter().find(|next| next.period != due.period);
             let spell = &spells[due.spell];
-            let fate = self.explain(name, due, next, spell, ran.contains(&due.period));
+            let closing = self.evidence.closing(name, due.period);
+            let attended =
+                self.attention(name, due, spell, closing.map_or(Nanos::MAX, |closing| closing.at));
+            let fate = if ran.contains(&due.period) {
+                Explanation::Executed
+            } else {
+                self.explain(name, due, next, spell, closing, attended)
+            };
+            if let (Explanation::Superseded, Some(closing)) = (fate, closing) {
+                passed.entry(closing.at).or_default().push(*due);
+            }
             if counted.insert(due.period) {
                 self.tally.due += 1;
                 self.tally.awake += u64::from(self.is_awake_for(name, due, spell));
-                self.tally.attended += u64::from(self.attention(name, due, spell, Nanos::MAX));
+                self.tally.attended += u64::from(attended);
                 if let Some(counter) = fate.counter(&mut self.tally) {
                     *counter += 1;
                 }
@@ -228,6 +322,32 @@ impl Check<'_> {
                 self.find(Law::Unexplained, name, due.period, at, text);
             }
         }
+        for (until, mut all) in passed {
+            all.sort_by_key(|due| due.period);
+            all.dedup_by_key(|due| due.period);
+            all.sort_by_key(|due| due.chosen);
+            self.are_counted(name, until, &all);
+        }
+    }
+
+    /// Periods that a life passed over are counted in its log, unless it was killed before
+    /// it could write that.
+    fn are_counted(&mut self, name: &str, until: Nanos, passed: &[Due]) {
+        let story = self.story;
+        let counted = self.evidence.counted.get(&(name.to_string(), until));
+        let (counted, judged, is_at_least) =
+            counted.map_or((0, None, false), |c| (c.superseded, c.judged, c.is_at_least));
+        let Some(first) = passed.get(counted as usize).filter(|_| !is_at_least) else { return };
+        let mut snapshots = self.evidence.snapshots.get(name).into_iter().flatten();
+        let written = snapshots.find(|snapshot| snapshot.at == until).map_or(until, |s| s.written);
+        let lived_on = until - written - story.stopped(written - LINE, until);
+        // What is judged together is told in order.
+        let is_told = judged.is_some_and(|judged| judged > first.chosen);
+        let is_clean = story.life(until).is_some_and(|(life, _)| life.is_clean);
+        if is_told || is_clean || lived_on > LINE + story.slack() {
+            let text = format!("{} passed over, {counted} counted in the log", passed.len());
+            self.find(Law::Uncounted, name, first.period, until, text);
+        }
     }
 
     /// Periods that came due in a spell, with their chosen times.
@@ -236,7 +356,7 @@ impl Check<'_> {
         let margin = if spell.until >= self.story.end { 2 * SECOND } else { 0 };
         let until = self.story.furthest(spell.until) - margin;
         let from = spell.bar;
-        let planned = std::sync::Arc::clone(&spell.planned);
+        let planned = Arc::clone(&spell.planned);
         let mut after = UtcSecond::new((from - 10 * MINUTE) / SECOND).ok();
         let last = (until + 10 * MINUTE) / SECOND;
         std::iter::from_fn(move || {
@@ -247,7 +367,7 @@ impl Check<'_> {
                 if nominal > last {
                     return None;
                 }
-                let chosen = planned.job.decide(period).chosen().map(nanos);
+                let chosen = planned.chosen(period);
                 if let Some(chosen) = chosen.filter(|chosen| from <= *chosen && *chosen <= until) {
                     return Some((chosen, nominal));
                 }
@@ -261,22 +381,19 @@ impl Check<'_> {
         due: &Due,
         next: Option<&Due>,
         spell: &Spell,
-        ran: bool,
+        closing: Option<&Snapshot>,
+        attended: bool,
     ) -> Explanation {
-        if ran {
-            return Explanation::Executed;
-        }
         let story = self.story;
         let reached = story.reached(due.chosen).unwrap_or(spell.from);
         let fate = self.evidence.fates.get(&(name.to_string(), due.period));
         if let Some(fate) = fate.filter(|fate| fate.is_known()) {
             return self.explain_fate(name, due, spell, reached, fate);
         }
-        let closing = self.evidence.closing(name, due.period);
-        let closed_at = closing.map_or(Nanos::MAX, |closing| closing.at);
-        if self.attention(name, due, spell, closed_at) {
+        if attended {
             return Explanation::None;
         }
+        let closed_at = closing.map_or(Nanos::MAX, |closing| closing.at);
         if let Some(closing) = closing {
             let passed_by =
                 next.is_some_and(|n| n.chosen <= story.furthest(closing.at) + story.lag());
@@ -287,7 +404,12 @@ impl Check<'_> {
             let closed_before = due.spell > 0
                 && closing.at <= before
                 && due.period * SECOND <= story.furthest(closing.at) + story.lag();
-            if passed_by || closed_before {
+            // What an edit, or lost state, closes with the past of its job nobody counts.
+            let is_over = spell.until < story.end && closed_at > spell.until;
+            if closed_before || (passed_by && is_over) {
+                return Explanation::Edited;
+            }
+            if passed_by {
                 return Explanation::Superseded;
             }
         }
@@ -391,6 +513,8 @@ enum Explanation {
     Missed,
     Skipped,
     Superseded,
+    /// Superseded, or closed by what happened to its job since.
+    Edited,
     Barred,
     Suspended,
     None,
@@ -403,7 +527,7 @@ impl Explanation {
             Self::Unrun => &mut tally.unrun,
             Self::Missed => &mut tally.missed,
             Self::Skipped => &mut tally.skipped,
-            Self::Superseded => &mut tally.superseded,
+            Self::Superseded | Self::Edited => &mut tally.superseded,
             Self::Barred => &mut tally.barred,
             Self::Suspended => &mut tally.suspended,
             Self::None => return None,

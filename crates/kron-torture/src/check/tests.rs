@@ -2,7 +2,7 @@
 //! break none.
 
 use super::{Law, check};
-use crate::evidence::{Evidence, Fate, Run, Snapshot};
+use crate::evidence::{Counted, Evidence, Fate, Run, Snapshot};
 use crate::jobs::{Definition, Jobs, Kind, Planned, Window};
 use crate::story::{Damage, Life, Span, Story, Version};
 use crate::time::{MILLI, MINUTE, Nanos, SECOND, nanos};
@@ -30,6 +30,11 @@ fn jobs(planned: Arc<Planned>) -> Jobs {
     Jobs::from([("j".into(), planned)])
 }
 
+/// A daemon that was killed.
+fn life(ready: Nanos, until: Nanos) -> Life {
+    Life { ready: Some(ready), until, is_clean: false }
+}
+
 /// A story, and what was seen of it.
 struct Case {
     story: Story,
@@ -53,7 +58,7 @@ impl Case {
         }
         let written = NOON - SECOND;
         let story = Story {
-            lives: vec![Life { ready: Some(NOON), until: END }],
+            lives: vec![life(NOON, END)],
             shifts: vec![(NOON - MINUTE, 0)],
             versions: vec![Version { written, settled: Some(NOON), jobs: jobs(job) }],
             end: due.last().unwrap().1 + 3 * SECOND,
@@ -81,12 +86,19 @@ impl Case {
 
     fn ran(&mut self, period: i64, at: Nanos) {
         self.evidence.runs.push(Run { name: "j".into(), period, pid: 1, at });
-        let fate = Fate { executed: true, exit_code: Some(0), ..Fate::default() };
+        let fate = Fate {
+            executed: true,
+            exit_code: Some(0),
+            started: Some(at - 5 * MILLI),
+            noted: Some(END),
+            ..Fate::default()
+        };
         self.evidence.fates.insert(("j".into(), period), fate);
     }
 
+    /// Written in the last moment of a life.
     fn snapshot(&mut self, at: Nanos, through: Option<i64>) {
-        let snapshot = Snapshot { at, through, ..Snapshot::default() };
+        let snapshot = Snapshot { at, through, written: at, ..Snapshot::default() };
         self.evidence.snapshots.entry("j".into()).or_default().push(snapshot);
     }
 
@@ -98,6 +110,37 @@ impl Case {
 
     fn fate(&mut self, nth: usize) -> &mut Fate {
         self.evidence.fates.entry(("j".into(), self.due[nth].0)).or_default()
+    }
+
+    /// The nth was missed, so much later than it was due.
+    fn missed(&mut self, nth: usize, by: Nanos) -> &mut Fate {
+        self.did_not_run(nth);
+        let closed = Some(self.due[nth].1 + by);
+        *self.fate(nth) = Fate { missed: true, closed, noted: Some(END), ..Fate::default() };
+        self.fate(nth)
+    }
+
+    /// The nth was skipped, so much later than it was due; the one before had begun so
+    /// much earlier.
+    fn skipped(&mut self, nth: usize, by: Nanos, after: Nanos) {
+        self.did_not_run(nth);
+        let at = self.due[nth].1 + by;
+        self.evidence.runs[nth - 1].at = at - after;
+        self.fate(nth - 1).started = Some(at - after);
+        *self.fate(nth) =
+            Fate { skipped: true, closed: Some(at), noted: Some(END), ..Fate::default() };
+    }
+
+    /// The only definition there is is another.
+    fn define(&mut self, edit: impl FnOnce(&mut Definition)) {
+        self.story.versions[0].jobs = jobs(planned(edit));
+    }
+
+    /// The log of a life says so much of periods passed over.
+    fn counted(&mut self, until: Nanos, superseded: u64) -> &mut Counted {
+        let counted = self.evidence.counted.entry(("j".into(), until)).or_default();
+        counted.superseded = superseded;
+        counted
     }
 
     /// Another definition, in force from a time on.
@@ -138,15 +181,42 @@ fn what_ran() {
     row("late", &[Law::Late], |case| {
         case.evidence.runs[3].at = case.due[3].1 + 24 * SECOND;
     });
-    row("late after a stop that began before it was due", &[Law::Late], |case| {
-        let chosen = case.due[3].1;
-        case.evidence.runs[3].at = chosen + 26 * SECOND;
-        case.story.stops.push(Span { from: chosen - SECOND, until: chosen + 25 * SECOND });
+    // The start was recorded so much after it was due, and then or before it was stopped.
+    let late = |started: Nanos, stopped: Nanos| {
+        move |case: &mut Case| {
+            let chosen = case.due[3].1;
+            case.evidence.runs[3].at = chosen + 26 * SECOND;
+            case.fate(3).started = Some(chosen + started);
+            let span = Span { from: chosen + stopped, until: chosen + 25 * SECOND };
+            case.story.stops.push(span);
+        }
+    };
+    row("late after a stop that began before it was due", &[Law::Late], late(MILLI, -SECOND));
+    row("late after a stop that began when it was recorded", &[], late(MILLI, MILLI));
+    row("late after one that began before that", &[Law::Late], late(25 * SECOND, MILLI));
+    row("late after a stop, and nobody knows when it was recorded", &[Law::Late], |case| {
+        late(MILLI, MILLI)(case);
+        case.fate(3).started = None;
     });
-    row("late after a stop that began when it was judged", &[], |case| {
-        let chosen = case.due[3].1;
-        case.evidence.runs[3].at = chosen + 26 * SECOND;
-        case.story.stops.push(Span { from: chosen + MILLI, until: chosen + 25 * SECOND });
+    let prepared = |by: Nanos| {
+        move |case: &mut Case| {
+            let started = case.due[3].1 + by;
+            case.fate(3).started = Some(started);
+            case.evidence.runs[3].at = started + 5 * SECOND;
+            case.story.stops.push(Span { from: started, until: started + 5 * SECOND });
+            // It takes so long that what follows is in its way.
+            case.evidence.runs.truncate(4);
+            case.story.end = case.due[4].1 - SECOND;
+        }
+    };
+    row("recorded when it was late, within what it takes", &[Law::Late], prepared(29 * SECOND));
+    row("recorded when it was late, then stopped for long", &[], |case| {
+        prepared(22 * SECOND)(case);
+    });
+    row("recorded much too late, then stopped for long", &[Law::Late], |case| {
+        prepared(31 * SECOND)(case);
+        case.evidence.runs[3].at += 20 * SECOND;
+        case.story.stops[0].until += 20 * SECOND;
     });
     row("beside another", &[Law::Overlap], |case| {
         case.evidence.overlaps.push(case.evidence.runs[3].clone());
@@ -199,41 +269,64 @@ fn what_should_not_have_run() {
 fn what_did_not_run() {
     row("nothing said", &[Law::Unexplained], |case| case.did_not_run(3));
     row("missed, with a reason", &[], |case| {
-        case.did_not_run(3);
-        case.fate(3).missed = true;
-        case.story.lives[0].until = case.due[3].1 - SECOND;
+        case.missed(3, 20 * SECOND + 1);
+        case.story.lives.insert(0, life(NOON, case.due[3].1 - SECOND));
+        case.story.lives[1].ready = Some(case.due[3].1 + 20 * SECOND);
+    });
+    // Its deadline, and when it was missed.
+    let missed = |deadline: u32, by: Nanos| {
+        move |case: &mut Case| {
+            case.define(|definition| definition.deadline_seconds = deadline);
+            case.missed(3, by);
+            case.story.lives.insert(0, life(NOON, case.due[3].1 - SECOND));
+            case.story.lives[1].ready = Some(case.due[3].1 + MILLI);
+        }
+    };
+    row("missed at its deadline", &[Law::MissedInTime], missed(20, 20 * SECOND));
+    row("missed after it", &[], missed(20, 20 * SECOND + 1));
+    row("missed within the second", &[Law::MissedInTime], missed(0, SECOND - 1));
+    row("missed after the second", &[], missed(0, SECOND));
+    row("missed, and nobody says when", &[Law::MissedInTime], |case| {
+        missed(0, SECOND)(case);
+        case.fate(3).closed = None;
+    });
+    row("missed by the deadline before an edit", &[], |case| {
+        missed(20, 3 * SECOND)(case);
+        let before = planned(|definition| definition.deadline_seconds = 2);
+        case.story.versions[0].jobs = jobs(before);
+        case.edited(case.due[3].1 + 2 * SECOND, |_| {});
+    });
+    row("missed by a clock that was ahead", &[], |case| {
+        missed(20, MINUTE)(case);
+        let at = case.due[3].1;
+        case.story.shifts.extend([(at, MINUTE), (at + SECOND, 0)]);
     });
     row("missed without one", &[Law::NoReason], |case| {
-        case.did_not_run(3);
-        *case.fate(3) = Fate { missed: true, reasonless: true, ..Fate::default() };
-        case.story.lives[0].until = case.due[3].1 - SECOND;
+        missed(20, 21 * SECOND)(case);
+        case.fate(3).reasonless = true;
     });
+    let there = |until: Nanos| {
+        move |case: &mut Case| {
+            // Nobody was there any more when its deadline came, and then somebody was.
+            case.missed(3, 21 * SECOND);
+            case.story.lives.insert(0, life(NOON, case.due[3].1 + until));
+            case.story.lives[1].ready = Some(case.due[3].1 + 20 * SECOND);
+        }
+    };
     row("missed with the daemon there", &[Law::MissedThoughAwake], |case| {
-        case.did_not_run(3);
-        case.fate(3).missed = true;
+        case.missed(3, 21 * SECOND);
     });
-    row("missed, though it was there for seconds", &[Law::MissedThoughAwake], |case| {
-        // Nobody was there any more when its deadline came.
-        case.did_not_run(3);
-        case.fate(3).missed = true;
-        case.story.lives[0].until = case.due[3].1 + 6 * SECOND;
-    });
-    row("missed by one that had not the time", &[], |case| {
-        case.did_not_run(3);
-        case.fate(3).missed = true;
-        case.story.lives[0].until = case.due[3].1 + 4 * SECOND;
-    });
+    row("missed, though it was there for seconds", &[Law::MissedThoughAwake], there(6 * SECOND));
+    row("missed by one that had not the time", &[], there(4 * SECOND));
     row("missed by one on a busy machine", &[], |case| {
-        case.did_not_run(3);
-        case.fate(3).missed = true;
+        there(6 * SECOND)(case);
         case.story.slowest_start = SECOND;
-        case.story.lives[0].until = case.due[3].1 + 6 * SECOND;
     });
-    row("skipped", &[], |case| {
-        case.did_not_run(3);
-        case.fate(3).skipped = true;
+    row("two outcomes", &[Law::Contradiction], |case| {
+        let late = case.due[3].1 + 21 * SECOND;
+        let fate = case.fate(3);
+        (fate.missed, fate.closed) = (true, Some(late));
     });
-    row("two outcomes", &[Law::Contradiction], |case| case.fate(3).missed = true);
     row("died between record and release", &[], |case| {
         case.did_not_run(3);
         case.fate(3).executed = true;
@@ -250,18 +343,105 @@ fn what_did_not_run() {
     });
 }
 
+/// A daemon that was away from before the fourth was due until after the fifth.
+fn absence(case: &mut Case) -> (Nanos, Nanos) {
+    let (from, until) = (case.due[3].1 - SECOND, case.due[4].1 + SECOND);
+    case.did_not_run(3);
+    case.story.lives = vec![life(NOON, from), life(until, END)];
+    (from, until)
+}
+
+#[test]
+fn what_was_skipped() {
+    let skipped = |kind: Kind, concurrency: &'static str, after: Nanos| {
+        move |case: &mut Case| {
+            case.define(|definition| {
+                (definition.kind, definition.concurrency) = (kind, concurrency);
+                definition.deadline_seconds = 600;
+            });
+            case.skipped(3, 0, after);
+        }
+    };
+    let slow = Kind::Slow(25_000);
+    row("skipped", &[], skipped(slow, "forbid", 20 * SECOND));
+    row("skipped after the other's end", &[Law::SkippedFreely], {
+        skipped(slow, "forbid", 30 * SECOND)
+    });
+    row("skipped after one that is quick", &[Law::SkippedFreely], {
+        skipped(Kind::Quick, "forbid", 20 * SECOND)
+    });
+    row("skipped, by what allows", &[Law::SkippedFreely], skipped(slow, "allow", 20 * SECOND));
+    row("skipped, by what replaces", &[Law::SkippedFreely], {
+        skipped(slow, "replace", 20 * SECOND)
+    });
+    row("skipped, and the other wrote no line", &[], |case| {
+        skipped(slow, "forbid", 20 * SECOND)(case);
+        case.evidence.runs.remove(2);
+        *case.fate(2) = Fate { exit_code: None, ..case.fate(2).clone() };
+    });
+    row("skipped after an end that nobody saw", &[], |case| {
+        skipped(slow, "forbid", 35 * SECOND)(case);
+        let at = case.due[3].1;
+        case.story.stops.push(Span { from: at - 15 * SECOND, until: at });
+    });
+}
+
+#[test]
+fn what_was_counted() {
+    // The fourth was passed over by the second daemon, which lived on or did not.
+    let passed = |count: u64, written: Nanos| {
+        move |case: &mut Case| {
+            let (_, until) = absence(case);
+            case.evidence.runs[3].at = case.due[4].1 + SECOND;
+            case.evidence.snapshots.clear();
+            case.snapshot(END, case.due.last().map(|(period, _)| *period));
+            let snapshot = &mut case.evidence.snapshots.get_mut("j").unwrap()[0];
+            snapshot.written = until + written;
+            case.counted(END, count);
+            END - until
+        }
+    };
+    row("superseded and counted", &[], |case| {
+        passed(1, MILLI)(case);
+    });
+    row("superseded, by a daemon that lived on", &[Law::Uncounted], |case| {
+        passed(0, MILLI)(case);
+    });
+    row("superseded, and killed at once", &[], |case| {
+        let lived = passed(0, MILLI)(case);
+        passed(0, lived - MILLI)(case);
+    });
+    row("superseded, killed and stopped before", &[], |case| {
+        let lived = passed(0, MILLI)(case);
+        passed(0, lived - 3 * SECOND)(case);
+        case.story.stops.push(Span { from: END - 3 * SECOND, until: END });
+    });
+    row("superseded, and it ended as it should", &[Law::Uncounted], |case| {
+        let lived = passed(0, MILLI)(case);
+        passed(0, lived - MILLI)(case);
+        case.story.lives[1].is_clean = true;
+    });
+    row("superseded, and what came after it is told", &[Law::Uncounted], |case| {
+        let lived = passed(0, MILLI)(case);
+        passed(0, lived - MILLI)(case);
+        let judged = case.due[4].1;
+        case.counted(END, 0).judged = Some(judged);
+    });
+    row("superseded, or closed with what its job lost", &[], |case| {
+        passed(0, MILLI)(case);
+        case.story.damages.push(Damage { at: case.due[4].1 - MINUTE / 2, name: None });
+    });
+    row("superseded, as many at least", &[], |case| {
+        passed(0, MILLI)(case);
+        case.counted(END, 0).is_at_least = true;
+    });
+}
+
 #[test]
 fn what_nobody_judged() {
-    // A daemon that was away from before the fourth until after the fifth.
-    let absence = |case: &mut Case| {
-        let (from, until) = (case.due[3].1 - SECOND, case.due[4].1 + SECOND);
-        case.did_not_run(3);
-        case.story.lives =
-            vec![Life { ready: Some(NOON), until: from }, Life { ready: Some(until), until: END }];
-        (from, until)
-    };
     row("superseded by a later one", &[], |case| {
         absence(case);
+        case.counted(END, 1);
         case.evidence.runs[3].at = case.due[4].1 + SECOND;
     });
     row("superseded by nothing", &[Law::Unexplained], |case| {
@@ -289,12 +469,9 @@ fn what_nobody_judged() {
             let chosen = case.due[3].1;
             case.evidence.runs.truncate(3);
             case.evidence.fates.retain(|(_, period), _| *period < case.due[3].0);
-            let life = |(from, until): &(Nanos, Nanos)| Life {
-                ready: Some(chosen + from),
-                until: chosen + until,
-            };
-            case.story.lives = vec![Life { ready: Some(NOON), until: chosen - SECOND }];
-            case.story.lives.extend(lives.iter().map(life));
+            let lives = lives.iter().map(|(from, until)| life(chosen + from, chosen + until));
+            case.story.lives = vec![life(NOON, chosen - SECOND)];
+            case.story.lives.extend(lives);
             case.edited(chosen + 20 * SECOND, |definition| definition.salt = 1);
             case.story.end = chosen + 21 * SECOND;
             case.evidence.snapshots.clear();
@@ -328,8 +505,7 @@ fn what_nobody_judged() {
     row("ignored, and then superseded", &[Law::Unexplained], |case| {
         let (from, until) = absence(case);
         case.evidence.runs[3].at = case.due[4].1 + SECOND;
-        let life = Life { ready: Some(from + 2 * SECOND), until: from + 8 * SECOND };
-        case.story.lives.insert(1, life);
+        case.story.lives.insert(1, life(from + 2 * SECOND, from + 8 * SECOND));
         case.snapshot(from + 8 * SECOND, Some(case.due[2].0));
         case.snapshot(until + SECOND, Some(case.due[4].0));
         case.evidence.snapshots.get_mut("j").unwrap().sort_by_key(|snapshot| snapshot.at);
@@ -370,6 +546,15 @@ fn what_was_watched() {
     case.story.lives[0].until = NOON;
     let (tally, _) = check(&case.story, &case.evidence);
     assert_eq!((tally.awake, tally.attended), (0, 0));
+    // The figure is of the law: a later daemon that found it closed was no chance.
+    let mut case = Case::good();
+    let closed = case.due[3].1 + SECOND;
+    case.story.lives = vec![life(NOON, case.due[3].1 - SECOND), life(closed + SECOND, END)];
+    case.evidence.snapshots.clear();
+    case.snapshot(case.due[3].1 - SECOND, Some(case.due[3].0));
+    case.snapshot(END, case.due.last().map(|(period, _)| *period));
+    let (tally, _) = check(&case.story, &case.evidence);
+    assert_eq!((tally.due, tally.attended), (8, 6));
 }
 
 #[test]
@@ -388,7 +573,7 @@ fn what_state_says() {
         });
     }
     row("unreadable", &[Law::Unreadable], |case| {
-        case.evidence.read_state("j", b"{", END);
+        case.evidence.read_state("j", b"{", END, END);
     });
     row("a line that is no line", &[Law::Unreadable], |case| {
         case.evidence.read_record("R\t/jobs.kron:j\t2030\n");

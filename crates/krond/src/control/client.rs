@@ -50,7 +50,8 @@ impl Conversation {
     /// # Errors
     /// When there is nobody to ask.
     pub fn begin(socket: &Path, request: &Request) -> Result<Self, NoAnswer> {
-        let (_directory, short) = server::short(socket).map_err(NoAnswer::NotRunning)?;
+        let (_directory, short) =
+            server::short(socket).map_err(|errno| NoAnswer::NotRunning(errno.into()))?;
         let mut stream = connect(&short).map_err(|error| match error.kind() {
             ErrorKind::WouldBlock => NoAnswer::Silent,
             _ => NoAnswer::NotRunning(error),

@@ -7,6 +7,8 @@ use crate::poll::{Interest, Poll, Source};
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::PeerCredentials;
 use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::geteuid;
 use std::collections::BTreeMap;
 use std::fs;
@@ -74,13 +76,13 @@ pub enum Appetite {
 
 /// A path for a socket however long the real one is: the system takes 107 bytes.
 /// The descriptor must live as long as the path is used.
-pub(super) fn short(path: &Path) -> io::Result<(Option<rustix::fd::OwnedFd>, PathBuf)> {
+pub(super) fn short(path: &Path) -> Result<(Option<rustix::fd::OwnedFd>, PathBuf), Errno> {
     const LONGEST: usize = 107;
     if path.as_os_str().len() <= LONGEST {
         return Ok((None, path.into()));
     }
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(ErrorKind::InvalidInput.into());
+        return Err(Errno::INVAL);
     };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = openat(rustix::fs::CWD, parent, flags, Mode::empty())?;
@@ -231,9 +233,16 @@ fn close_to_others(path: &Path) -> io::Result<()> {
     fs::set_permissions(itself, fs::Permissions::from_mode(0o600))
 }
 
-/// Whether somebody accepts connections at a socket that is there already.
+/// Whether somebody listens at a socket that is there already; never waits.
 fn old_owner_listens(path: &Path) -> bool {
-    short(path).is_ok_and(|(_directory, short)| UnixStream::connect(short).is_ok())
+    let knock = || {
+        let (_directory, short) = short(path)?;
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        connect(&socket, &SocketAddrUnix::new(&*short)?)
+    };
+    // Somebody who has as many callers as wait there is busy, not gone.
+    matches!(knock(), Ok(()) | Err(Errno::AGAIN))
 }
 
 /// Only root and our own user may. Others learn nothing, not even why.
@@ -282,6 +291,35 @@ impl Client {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A start does not wait for somebody whose socket has as many callers as fit.
+    #[test]
+    fn an_old_owner_that_is_busy() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("socket");
+        let listens = |path: PathBuf| {
+            let (tell, told) = std::sync::mpsc::channel();
+            std::thread::spawn(move || tell.send(old_owner_listens(&path)));
+            told.recv_timeout(std::time::Duration::from_secs(20)).expect("it waits")
+        };
+        assert!(!listens(path.clone()));
+        let listener = UnixListener::bind(&path).unwrap();
+        assert!(listens(path.clone()));
+        rustix::net::listen(&listener, 0).unwrap();
+        let mut callers = Vec::new();
+        for _ in 0..4 {
+            callers.push(std::thread::spawn({
+                let path = path.clone();
+                move || UnixStream::connect(path)
+            }));
+        }
+        assert!(listens(path.clone()));
+        drop(listener);
+        assert!(!listens(path));
+        for caller in callers {
+            let _ = caller.join();
+        }
+    }
 
     /// Somebody who can write to the socket's directory puts a link in its place.
     #[test]

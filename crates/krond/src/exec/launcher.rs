@@ -6,7 +6,7 @@
 
 use super::nursery::Nurseries;
 use super::spawn::{self, Prepared};
-use super::{is_transient, process};
+use super::{is_transient, process, stray};
 use kron_host::launch::{Plan, PlanError};
 use nix::errno::Errno;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
@@ -340,6 +340,7 @@ impl Shared {
                 }
                 prepared
             });
+            self.adopt_strays();
             lock(&self.results).push(Spawned { run, result });
             // Fails only if 2^64 results are waiting.
             let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
@@ -375,6 +376,7 @@ impl Shared {
                 if passed.timed_out() && orders.waiting.is_empty() {
                     drop(orders);
                     self.nurseries.close(IDLE);
+                    self.adopt_strays();
                     is_idle = true;
                     orders = lock(&self.orders);
                 }
@@ -393,6 +395,13 @@ impl Shared {
             self.news.notify_one();
         }
         orders.planners -= 1;
+    }
+
+    /// Sees to it that those are collected whom nobody else knows of, as companions are.
+    fn adopt_strays(&self) {
+        for (pid, pidfd) in stray::find() {
+            self.watch(u64::from(pid), pidfd);
+        }
     }
 
     fn watch(&self, number: u64, pidfd: OwnedFd) {

@@ -21,6 +21,7 @@
 //! | [`gate`] | the daemon's side of one start |
 //! | `nursery` | a small process that makes set-up processes |
 //! | `setup` | the other side: becoming the command |
+//! | `stray` | a process that a nursery made and could not tell of |
 //! | `syslog` | the companion that takes lines to the system log where there is no journal |
 //! | [`process`] | one process: whether it is the one we know, and how it ended |
 //! | [`group`] | all that a job has started: finding and signalling it |
@@ -35,6 +36,7 @@ mod nursery;
 pub mod process;
 mod setup;
 mod spawn;
+mod stray;
 mod syslog;
 mod wire;
 

@@ -9,6 +9,7 @@
 //! output goes if that is a pipe), and gets back the number of the process, or
 //! the error number, negative.
 
+use super::stray::{self, Making};
 use super::{LAUNCH, setup};
 use kron_host::sibling::{Born, Siblings};
 use nix::errno::Errno;
@@ -18,6 +19,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
@@ -63,7 +65,7 @@ impl Nurseries {
         pool.last_used = Some(Instant::now());
         pool.idle.retain_mut(Nursery::is_alive);
         if pool.idle.is_empty() && pool.in_use == 0 {
-            pool.idle.push(Nursery::begin(program)?);
+            pool.idle.push(Nursery::begin(program, &Making::begin())?);
         }
         Ok(())
     }
@@ -93,21 +95,31 @@ impl Nurseries {
         descriptors: Descriptors<'_>,
         is_crowded: impl Fn() -> bool,
     ) -> io::Result<u32> {
-        let mut nursery = match self.take(&is_crowded) {
-            Some(nursery) => Ok(nursery),
-            None => Nursery::begin(program),
-        };
+        let nursery = self.take(&is_crowded);
+        let making = Making::begin();
+        let mut nursery = nursery.map_or_else(|| Nursery::begin(program, &making), Ok);
         let answer = match &mut nursery {
             Ok(nursery) => nursery.ask(descriptors),
             Err(_) => Ok(Err(Errno::EAGAIN.into())),
         };
         let (nursery, result) = match (nursery, answer) {
-            (Ok(nursery), Ok(answer)) => (Some(nursery), answer),
+            (Ok(nursery), Ok(answer)) => {
+                if let Ok(pid) = &answer {
+                    stray::note_child(*pid);
+                }
+                (Some(nursery), answer)
+            }
             // It may have made a process before it failed. That one has the gate, so
             // nobody else may get it; with the gate closed, it ends.
-            (Ok(_), Err(_)) => (None, Err(Errno::EAGAIN.into())),
+            (Ok(nursery), Err(_)) => {
+                stray::suspect(nursery.child.id());
+                // Whatever it makes, it has made when it is gone.
+                drop(nursery);
+                (None, Err(Errno::EAGAIN.into()))
+            }
             (Err(error), _) => (None, Err(error)),
         };
+        drop(making);
         self.put_by(nursery, is_crowded());
         result
     }
@@ -164,10 +176,11 @@ struct Nursery {
 
 impl Nursery {
     /// Begins one.
-    fn begin(program: &Path) -> io::Result<Self> {
+    fn begin(program: &Path, _making: &Making) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(PATIENCE))?;
         let child = Command::new(program).arg(LAUNCH).stdin(OwnedFd::from(theirs)).spawn()?;
+        stray::note_nursery(child.id(), true);
         Ok(Self { child, socket: Some(ours) })
     }
 
@@ -200,6 +213,7 @@ impl Drop for Nursery {
         // It would end by itself; but nobody has to wait for that.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        stray::note_nursery(self.child.id(), false);
     }
 }
 
@@ -213,7 +227,7 @@ pub(super) fn run() -> u8 {
     let Ok(socket) = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3) else {
         return BROKEN;
     };
-    let mut socket = UnixStream::from(socket);
+    let mut socket = File::from(socket);
     loop {
         let order = match receive(&socket) {
             Ok(Some(order)) => order,
@@ -221,8 +235,11 @@ pub(super) fn run() -> u8 {
             Err(_) => return BROKEN,
         };
         let answer = match siblings.make() {
-            // At once: the descriptors that are still owned here are closed already.
-            Ok(Born::Here) => std::process::exit(become_it(&order).into()),
+            Ok(Born::Here) => {
+                // What the nursery owns the copy must not, before it closes the rest.
+                drop(socket);
+                std::process::exit(become_it(order).into())
+            }
             Ok(Born::Beside(pid)) => pid.cast_signed(),
             Err(errno) => -(errno as i32),
         };
@@ -239,7 +256,7 @@ struct Delivery {
     stderr: Option<OwnedFd>,
 }
 
-fn receive(socket: &UnixStream) -> io::Result<Option<Delivery>> {
+fn receive(socket: &File) -> io::Result<Option<Delivery>> {
     let mut byte = [0];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -266,13 +283,14 @@ fn receive(socket: &UnixStream) -> io::Result<Option<Delivery>> {
     Ok(Some(Delivery { gate, stdout, stderr }))
 }
 
-/// Puts the descriptors where they belong; everything else is closed by the
-/// set-up itself.
-fn become_it(order: &Delivery) -> u8 {
+/// Puts the descriptors where they belong, and owns none from then on; what it was handed
+/// down besides is closed by the set-up itself.
+fn become_it(order: Delivery) -> u8 {
     let stdout = order.stdout.as_ref().map_or(Ok(()), dup2_stdout);
     let stderr = order.stderr.as_ref().map_or(Ok(()), dup2_stderr);
     if stdout.and(stderr).and(dup2_stdin(&order.gate)).is_err() {
         return Errno::EBADF as u8;
     }
+    drop(order);
     setup::run()
 }

@@ -6,6 +6,7 @@
 use super::gate::Gate;
 use super::launcher::{Options, Order, Refusal, Target};
 use super::nursery::Descriptors;
+use super::stray::{self, Making};
 use super::{SYSLOG, process, syslog, wire};
 use crate::crash;
 use kron_engine::kept::Process;
@@ -131,6 +132,7 @@ fn accompany(
     pid: u32,
 ) -> io::Result<(u32, Held)> {
     crash::step("companion")?;
+    let making = Making::begin();
     let mut child = Command::new(&options.program)
         .arg(SYSLOG)
         .args(syslog::words(&options.syslog, ids, tag, pid))
@@ -139,6 +141,8 @@ fn accompany(
         .stderr(Stdio::null())
         .spawn()?;
     let pid = child.id();
+    stray::note_child(pid);
+    drop(making);
     match process::open(pid) {
         Ok(pidfd) => Ok((pid, Held(Some(pidfd)))),
         Err(error) => {

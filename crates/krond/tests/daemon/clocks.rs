@@ -1,6 +1,7 @@
 //! Fault 38: whatever happens to the clock, no period runs twice, what was missed is
 //! not made up for in a storm, and nothing spins.
 
+use crate::skip::skip;
 use crate::support::{Daemon, Place, Start, a_moment, is_calm, minute, need, wait_for};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -239,7 +240,7 @@ fn fault_38_a_clock_set_between_two_looks_is_noticed() {
         (!is_running || daemon.count("ready") > 0).then_some(is_running)
     });
     if !is_up {
-        println!("SKIPPED: strace may not trace here:\n{}", daemon.text());
+        skip(format_args!("strace may not trace here:\n{}", daemon.text()));
         return;
     }
     daemon.clock_once(-1.0);

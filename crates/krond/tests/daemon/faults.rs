@@ -1,18 +1,20 @@
 //! What goes wrong on a real machine: full disks, no processes left, storms of
 //! signals, crowds.
 
+use crate::skip::skip;
 use crate::support::{
-    Daemon, Place, Start, a_moment, alive, children, minute, need, need_root, set_mode, wait_for,
-    wait_gone, with_own_mounts,
+    Daemon, Place, Start, a_moment, alive, children, family, minute, need, need_root, set_mode,
+    wait_for, wait_gone, with_own_mounts,
 };
 use nix::mount::{MsFlags, mount};
 use nix::sys::signal::Signal;
+use nix::unistd::{Pid, getsid};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const NOON: &str = "0 12 * * * @policy(deadline=1h) name=a NOTE\n";
 
@@ -47,7 +49,7 @@ impl Disk {
         assert!(done(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image)));
         let disk = Self { path: place.at("state"), image: Some(image) };
         if !disk.attach() {
-            println!("SKIPPED: a file cannot be mounted as a disk here");
+            skip("a file cannot be mounted as a disk here");
             return None;
         }
         set_mode(&disk.path, 0o700);
@@ -361,9 +363,61 @@ fn fault_25_err_22_23_29_without_processes_it_is_tried_again_within_the_deadline
     assert!(place.runs("short").is_empty());
 }
 
+/// A daemon, and a file system in user space whose server, the daemon itself, never serves.
+fn beside_a_hung_mount(place: &Place) -> Option<Daemon<'_>> {
+    let hung = place.at("hung");
+    fs::create_dir(&hung).unwrap();
+    let script = "exec 9<> /dev/fuse && \
+        mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0,allow_other hung \"$0\" || exit 99; \
+        exec \"$@\"";
+    let start = Start::new(place, &[]).clock(-30.0);
+    let start = start.through(&["sh", "-c", script, hung.to_str().unwrap()]);
+    let mut daemon = start.start();
+    let is_up = wait_for("ready or an end", || {
+        let is_running = daemon.is_running();
+        (!is_running || daemon.count("ready") > 0).then_some(is_running)
+    });
+    if is_up {
+        return Some(daemon);
+    }
+    let output = daemon.end().exits(99);
+    skip(format_args!("no mount that hangs can be made here: {}", output.stderr));
+    None
+}
+
+/// Fault 29: who is stuck there is given up after thirty seconds of the machine's own
+/// time, is gone, and his period is missed with that reason.
+#[test]
+fn fault_29_who_is_stuck_on_a_hung_mount_is_given_up() {
+    let place = Place::with(
+        "0 12 * * * @policy(deadline=1s) name=hung cwd=HERE/hung NOTE\n\
+         0 12 * * * @policy(deadline=1h) name=a NOTE\n",
+    );
+    with_own_mounts(|| {
+        let Some(daemon) = beside_a_hung_mount(&place) else { return };
+        let begun = Instant::now();
+        daemon.clock(-0.1);
+        daemon.ran("a", &minute(0));
+        // Who is not yet his command looks like a nursery, but has a session of his own.
+        let is_leader = |pid: &i32| getsid(Some(Pid::from_raw(*pid))) == Ok(Pid::from_raw(*pid));
+        let stuck = || family(daemon.pid()).0.into_iter().find(is_leader);
+        let stuck = wait_for("who is stuck", stuck);
+        let error = daemon.wait_of("error", "hung");
+        // It is patient, and not too long.
+        assert!(begun.elapsed() >= Duration::from_secs(25), "{}", error.line);
+        assert_eq!(&error["operation"], "prepare", "{}", error.line);
+        assert!(error["message"].contains("not ready after 30 s"), "{}", error.line);
+        let missed = daemon.outcome("hung", &minute(0), "missed");
+        assert!(missed["reason"].contains("not ready after 30 s"), "{}", missed.line);
+        wait_gone(stuck);
+        wait_for("no child, alive or dead", || children(daemon.pid()).is_empty().then_some(()));
+        daemon.stop();
+        assert!(place.runs("hung").is_empty());
+    });
+}
+
 /// Fault 29: a directory on a mount that does not answer: a job that has to do with it waits
-/// by itself, and others are on time. That it is given up in time is told with a
-/// false clock in `preparation_that_never_ends`.
+/// by itself, and others are on time.
 #[test]
 fn fault_29_a_hung_mount_holds_up_nobody_else() {
     let place = Place::with(
@@ -373,25 +427,8 @@ fn fault_29_a_hung_mount_holds_up_nobody_else() {
          * * * * * @policy(deadline=1h) name=a NOTE\n\
          * * * * * @policy(deadline=1h) name=b NOTE\n",
     );
-    fs::create_dir(place.at("hung")).unwrap();
     with_own_mounts(|| {
-        // A file system in user space whose server, the daemon itself, never serves.
-        let script = "exec 9<> /dev/fuse && \
-            mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0,allow_other hung \"$0\" || exit 99; \
-            exec \"$@\"";
-        let start = Start::new(&place, &[]).clock(-30.0);
-        let hung = place.at("hung");
-        let start = start.through(&["sh", "-c", script, hung.to_str().unwrap()]);
-        let mut daemon = start.start();
-        let is_up = wait_for("ready or an end", || {
-            let is_running = daemon.is_running();
-            (!is_running || daemon.count("ready") > 0).then_some(is_running)
-        });
-        if !is_up {
-            let output = daemon.end().exits(99);
-            println!("SKIPPED: no mount that hangs can be made here: {}", output.stderr);
-            return;
-        }
+        let Some(daemon) = beside_a_hung_mount(&place) else { return };
         for n in 0..2 {
             daemon.clock(60.0 * n as f64 - 0.1);
             daemon.ran("a", &minute(n));
@@ -543,7 +580,7 @@ fn fault_24_timeout_and_replacement_end_what_went_to_the_background() {
 }
 
 fn kill(pid: &str) -> nix::Result<()> {
-    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.parse().unwrap()), Signal::SIGKILL)
+    nix::sys::signal::kill(Pid::from_raw(pid.parse().unwrap()), Signal::SIGKILL)
 }
 
 #[test]
@@ -561,6 +598,6 @@ fn fault_24_a_background_child_that_outlives_its_parent_is_no_obstacle() {
     for pid in place.read("children").lines() {
         let pid = pid.parse().unwrap();
         assert!(alive(pid));
-        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+        nix::sys::signal::kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
     }
 }

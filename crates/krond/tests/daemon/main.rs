@@ -17,6 +17,8 @@ mod refusals;
 mod running;
 mod scarcity;
 mod scheduling;
+#[path = "../support/skip.rs"]
+mod skip;
 mod starting;
 mod states;
 mod strangers;

@@ -1,5 +1,6 @@
 //! Nothing left of something: descriptors, room in a pipe, rights over a process.
 
+use crate::skip::skip;
 use crate::support::{Place, Start, a_moment, alive, as_nobody, descriptors, is_calm, minute};
 use crate::support::{need, need_root, set_mode, wait_for, wait_gone};
 use nix::sys::signal::{Signal, kill};
@@ -203,7 +204,7 @@ fn rooted(place: &Place) -> Option<String> {
     let mut test = as_nobody(&["sh", "-c", &format!("{call} id -u")]);
     let output = test.output().unwrap();
     if String::from_utf8_lossy(&output.stdout).trim() != "0" {
-        println!("SKIPPED: no program can become root here");
+        skip("no program can become root here");
         return None;
     }
     Some(call)

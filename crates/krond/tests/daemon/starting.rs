@@ -6,6 +6,8 @@ use crate::support::{
     Daemon, Place, Start, children, descriptors, family, minute, need_root, need_strace, set_mode,
     wait_for, with_system_log,
 };
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::fs;
 
 /// The error of a start that failed, with everything an error has.
@@ -87,8 +89,8 @@ each_error! {
 }
 
 /// What a tracer answers in the kernel's place when a process is to become another user, and
-/// the step that fails by it. The last four do nothing and say that they did.
-const DROPS: [(&str, &str); 12] = [
+/// the step that fails by it. The last of those of ids do nothing and say that they did.
+const DROPS: [(&str, &str); 18] = [
     ("keyctl:error=EDQUOT", "leave the keyring"),
     ("setgroups:error=EPERM", "set groups"),
     ("setgroups:error=ENOMEM", "set groups"),
@@ -101,6 +103,12 @@ const DROPS: [(&str, &str); 12] = [
     ("setresgid:retval=0", "verify ids"),
     ("setresuid:retval=0:when=1", "verify ids"),
     ("setresuid:retval=0:when=2", "verify ids"),
+    ("prctl:error=EPERM", "forbid tracing"),
+    ("prlimit64:error=EPERM", "set a limit"),
+    ("chdir:error=EIO", "change directory"),
+    ("openat:error=EROFS", "open standard output"),
+    ("openat:error=ENOSPC", "open standard output"),
+    ("access,faccessat,faccessat2:error=EIO", "execute it"),
 ];
 
 /// EXE-11.
@@ -110,15 +118,29 @@ fn exe_11_fault_33_whatever_fails_on_the_way_to_a_user_runs_nothing() {
         return;
     }
     for (rule, step) in DROPS {
-        let place = Place::with(
-            "0 12 * * * @policy(deadline=3h) name=a user=nobody NOTE\n\
-             0 12 * * * @policy(deadline=1h) name=short user=nobody NOTE\n\
+        // What is not of ids concerns only who asks for it, at a path if it is of files.
+        let (fields, path) = match step {
+            "set a limit" => ("limit-fsize=1000000 NOTE", None),
+            "change directory" => ("cwd=HERE NOTE", None),
+            "open standard output" => ("stdout=file:HERE/out NOTE", Some("out")),
+            "execute it" => ("command=HERE/note", Some("note")),
+            _ => ("NOTE", None),
+        };
+        let place = Place::with(&format!(
+            "0 12 * * * @policy(deadline=3h) name=a user=nobody {fields}\n\
+             0 12 * * * @policy(deadline=1h) name=short user=nobody {fields}\n\
              0 12 * * * @policy(deadline=1h) name=b NOTE\n",
-        );
+        ));
         set_mode(&place.write("record", ""), 0o666);
+        set_mode(&place.write("out", ""), 0o666);
+        let note = place.at("record");
+        let note = format!("#!/bin/sh\necho $KRON_JOB $KRON_PERIOD_ID $$ >> {}\n", note.display());
+        set_mode(&place.write("note", note), 0o755);
         let rule = format!("inject={rule}");
         // With `-D` the daemon stays our own child.
         let tracer = ["strace", "-D", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", &rule];
+        let path = path.map(|name| format!("--trace-path={}", place.at(name).display()));
+        let tracer: Vec<&str> = tracer.into_iter().chain(path.as_deref()).collect();
         let daemon = Start::new(&place, &[]).clock(-20.0).through(&tracer).start();
         daemon.ready();
         daemon.clock_now(-0.02);
@@ -141,6 +163,61 @@ fn exe_11_fault_33_whatever_fails_on_the_way_to_a_user_runs_nothing() {
         assert_eq!([place.runs("a"), place.runs("b")], [[minute(0)], [minute(0)]], "{rule}");
         assert!(place.runs("short").is_empty(), "{rule}");
     }
+}
+
+/// What every process on its way to a command needs: its descriptors in their places, and
+/// to say that it is ready. None gets through, and the next daemon runs what is open.
+#[test]
+fn fault_16_25_what_every_start_needs_fails() {
+    if !need_strace() {
+        return;
+    }
+    for rule in ["dup2,dup3:error=EMFILE", "sendto:error=EIO", "sendto:error=EPIPE"] {
+        let place = Place::with(JOB);
+        let inject = format!("inject={rule}");
+        let tracer =
+            ["strace", "-D", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", &inject];
+        let daemon = Start::new(&place, &[]).clock(-20.0).through(&tracer).start();
+        daemon.ready();
+        daemon.clock_now(-0.02);
+        start_failed(&daemon, &place, rule);
+        daemon.stop();
+        assert!(noon(&place).is_none(), "{rule}");
+        assert!(place.runs("a").is_empty(), "{rule}");
+        let daemon = place.start(5.0, &[]);
+        daemon.ran("a", &minute(0));
+        daemon.stop();
+        assert_eq!(place.runs("a"), [minute(0)], "{rule}");
+    }
+}
+
+/// A nursery that dies between making a process and saying which: the start is tried again,
+/// and the process that nobody knows of is no zombie for ever.
+#[test]
+fn fault_23_25_a_process_that_nobody_knows_of_is_collected() {
+    if !need_strace() {
+        return;
+    }
+    let place = Place::with(JOB);
+    // Whoever makes a process goes on a moment later.
+    let rule = "inject=clone:delay_exit=1500000";
+    let tracer = ["strace", "-D", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", rule];
+    let daemon = Start::new(&place, &[]).clock(-20.0).through(&tracer).start();
+    daemon.ready();
+    daemon.clock(-2.0);
+    let nurseries = || family(daemon.pid()).0;
+    let nursery = wait_for("a nursery", || nurseries().first().copied());
+    daemon.clock_now(-0.02);
+    // For as long as it is what it was made as, it looks like a nursery.
+    let stray = || nurseries().into_iter().find(|pid| *pid != nursery);
+    let stray = wait_for("another process", stray);
+    kill(Pid::from_raw(nursery), Signal::SIGKILL).unwrap();
+    start_failed(&daemon, &place, "killed");
+    daemon.ran("a", &minute(0));
+    wait_for("the stray's end", || (!fs::exists(format!("/proc/{stray}")).unwrap()).then_some(()));
+    wait_for("no child, alive or dead", || children(daemon.pid()).is_empty().then_some(()));
+    daemon.stop();
+    assert_eq!(place.runs("a"), [minute(0)]);
 }
 
 /// Output to the system log takes a pipe and a companion more. Whichever of them cannot

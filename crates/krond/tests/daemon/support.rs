@@ -3,6 +3,7 @@
 
 #![allow(dead_code, reason = "each file uses a part of it")]
 
+use crate::skip::skip;
 use kron_core::logfmt::pairs;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -697,7 +698,7 @@ pub fn is_root() -> bool {
 /// Whether tests that need root can run; says so if not.
 pub fn need_root() -> bool {
     if !is_root() {
-        println!("SKIPPED: needs root");
+        skip("needs root");
     }
     is_root()
 }
@@ -706,7 +707,7 @@ pub fn need_root() -> bool {
 pub fn need(program: &str) -> bool {
     let there = SEARCH_PATH.split(':').any(|path| Path::new(path).join(program).exists());
     if !there {
-        println!("SKIPPED: needs `{program}`");
+        skip(format_args!("needs `{program}`"));
     }
     there
 }
@@ -716,7 +717,7 @@ pub fn need_strace() -> bool {
     let traced = Command::new("strace").args(["-qq", "-o", "/dev/null", "/bin/true"]).status();
     let there = traced.is_ok_and(|status| status.success());
     if !there {
-        println!("SKIPPED: needs `strace` that may trace");
+        skip("needs `strace` that may trace");
     }
     there
 }
@@ -737,7 +738,7 @@ pub fn with_own_mounts(body: impl FnOnce() + Send) {
     }
     let in_thread = || {
         if let Err(error) = unshare(CloneFlags::CLONE_NEWNS) {
-            println!("SKIPPED: no mounts of its own here: {error}");
+            skip(format_args!("no mounts of its own here: {error}"));
             return;
         }
         let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;

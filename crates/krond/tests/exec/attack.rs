@@ -15,7 +15,7 @@ fn as_nobody(words: &[&str]) -> bool {
 
 /// FAULTS 32: until it executes the command, the process has the memory, the
 /// environment and the gate of the daemon, and its user cannot look at any of
-/// them: the kernel does not let one that has changed its ids be traced.
+/// them: it lets nobody but root trace it, whatever `fs.suid_dumpable` says.
 #[test]
 fn its_user_cannot_look_into_it() {
     if !is_root() {
@@ -27,6 +27,8 @@ fn its_user_cannot_look_into_it() {
     assert_eq!(hear(&mut gate), Report::Ready);
     let about = |name: &str| format!("/proc/{}/{name}", process.pid);
     assert!(as_nobody(&["/bin/cat", &about("status")]));
+    let owner = std::fs::metadata(about("environ")).unwrap();
+    assert_eq!(std::os::unix::fs::MetadataExt::uid(&owner), 0);
     for name in ["environ", "maps", "auxv", "fd/0", "fd/3", "cwd/.", "root/."] {
         assert!(!as_nobody(&["/bin/ls", &about("fd")]));
         assert!(!as_nobody(&["/usr/bin/head", "-c1", &about(name)]), "{name}");

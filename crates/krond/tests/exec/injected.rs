@@ -2,7 +2,7 @@
 //! did, because a tracer answers in the kernel's place. Whatever it is, nothing runs.
 
 use crate::rights::nobody;
-use crate::support::{Host, end, hear, is_root, order, plan, write};
+use crate::support::{Host, end, hear, is_root, order, plan, skip, write};
 use kron_host::launch::{LaunchError, Plan, Step};
 use krond::exec::{Order, Prepared, Report, Target};
 use nix::errno::Errno;
@@ -18,7 +18,7 @@ fn can_inject() -> bool {
     let traced = Command::new("strace").args(["-qq", "-o", "/dev/null", "/bin/true"]).status();
     let there = traced.is_ok_and(|status| status.success());
     if !there {
-        println!("SKIPPED: needs `strace` that may trace");
+        skip("needs `strace` that may trace");
     }
     there
 }
@@ -60,7 +60,11 @@ fn exe_11_fault_33_each_step_that_fails() {
     }
     for (call, when, step) in [
         ("setsid", "", Step::Session),
+        // The nursery itself sets a few when it begins.
+        ("rt_sigaction", ":when=20", Step::Signals),
         ("rt_sigprocmask", "", Step::Signals),
+        ("prctl", ":when=1", Step::Tracing),
+        ("prctl", ":when=2", Step::Tracing),
         ("keyctl", "", Step::Keyring),
         ("setgroups", "", Step::Groups),
         ("setresgid", "", Step::Group),
@@ -90,6 +94,22 @@ fn exe_11_fault_33_each_step_that_fails() {
             let expected = Report::Failed(LaunchError { step, errno });
             assert_eq!(told(&answering(&rule)), expected, "{name}");
         }
+    }
+}
+
+/// FAULTS 16: one that cannot say that it is ready does not go on, and what is more than
+/// it may do is noticed before that.
+#[test]
+fn exe_11_fault_33_the_last_steps_that_fail() {
+    if !is_root() || !can_inject() {
+        return;
+    }
+    for errno in ERRORS {
+        let host = answering(&format!("-e inject=sendto:error={errno:?}"));
+        assert_eq!(told(&host), Report::Gone, "{errno:?}");
+        let host = answering(&format!("-e inject=access,faccessat,faccessat2:error={errno:?}"));
+        let expected = LaunchError { step: Step::Execute, errno: Errno::EACCES };
+        assert_eq!(told(&host), Report::Failed(expected), "{errno:?}");
     }
 }
 

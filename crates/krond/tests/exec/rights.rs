@@ -1,6 +1,6 @@
 //! Whose process it is.
 
-use crate::support::{Host, is_root, order, plan};
+use crate::support::{Host, is_root, order, plan, skip};
 use kron_host::launch::{Ids, LaunchError, Plan, Step};
 use krond::exec::Report;
 use nix::errno::Errno;
@@ -82,7 +82,7 @@ fn no_keys_of_others() {
     }
     // Of this thread, and of those that it starts.
     let Some(keyring) = kron_host::keyring::leave().unwrap() else {
-        println!("SKIPPED: no keyrings here");
+        skip("no keyrings here");
         return;
     };
     let host = Host::new();

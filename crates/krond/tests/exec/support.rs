@@ -1,5 +1,10 @@
 //! A launcher around the real program, and a false loop around the launcher.
 
+#[path = "../support/skip.rs"]
+mod skip;
+
+pub use skip::skip;
+
 use kron_host::launch::{Daemon, Plan, Sink};
 use krond::exec::process::{self, Exit};
 use krond::exec::{Gate, Launcher, Options, Order, Prepared, Refusal, Report, Target};
@@ -33,7 +38,7 @@ pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
 pub fn is_root() -> bool {
     let root = geteuid().is_root();
     if !root {
-        println!("SKIPPED: needs root");
+        skip("needs root");
     }
     root
 }

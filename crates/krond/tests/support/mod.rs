@@ -2,6 +2,11 @@
 
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+mod skip;
+
+#[allow(unused_imports, reason = "not each of them has something to leave out")]
+pub use skip::skip;
+
 use kron_core::{Identity, Ledger, Outcome, PeriodId, UtcInstant, UtcSecond};
 use kron_engine::commit::{Batch, RosterLine, Snapshot};
 use kron_engine::kept::{Finished, Kept, Last};

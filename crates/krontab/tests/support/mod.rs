@@ -134,8 +134,11 @@ pub fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Says that a part of the tests was left out, and why.
+/// Says that a part of the tests was left out, and why; an error where it must not be.
+#[track_caller]
 pub fn skip(why: &str) {
+    let required = "KRON_ROOT_REQUIRED";
+    assert!(std::env::var_os(required).is_none(), "{why}, and {required} is set");
     println!("SKIPPED: {why}");
 }
 
