@@ -180,7 +180,8 @@ impl Engine {
         }
         let Some(run) = self.runs.get(&id) else { return false };
         let Some(job) = self.job(run.job) else { return false };
-        moment.uptime.saturating_sub(run.prepared_since) > DISPATCH
+        matches!(run.phase, Phase::Preparing)
+            && moment.uptime.saturating_sub(run.prepared_since) > DISPATCH
             && job.job().policy().expiry(run.chosen) <= moment.now
     }
 
