@@ -17,6 +17,7 @@ use crate::time::{UtcInstant, UtcSecond};
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
+use core::time::Duration;
 use sha2::{Digest, Sha256};
 
 /// The marks of one job.
@@ -27,6 +28,21 @@ pub struct Ledger {
     handled_ahead: Vec<PeriodId>,
     not_before: UtcInstant,
     definition: Option<DefinitionHash>,
+}
+
+/// What is known of a job besides its marks, and is kept apart from them: when its
+/// definition was taken up, and how far runs until then could reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Nothing due before this may run: here it was seen first, edited or reset.
+    pub not_before: UtcInstant,
+    /// The definition in force since.
+    pub definition: DefinitionHash,
+    /// How long before its nominal time that definition may run a period, in whole seconds.
+    pub lead: Duration,
+    /// The last period that was closed by then, where it lies later: a definition from
+    /// before ran it ahead of its nominal time.
+    pub through: Option<PeriodId>,
 }
 
 /// A fingerprint of what decides when a job runs: its schedule and modifiers,
@@ -81,17 +97,23 @@ impl Ledger {
         }
     }
 
-    /// The ledger of a job whose marks are lost, and whose definition was taken up at
-    /// `taken_up`, if that is known. What was due before `latest` may have run, and does not
-    /// run again, neither by this definition nor by a later one; nor does a period from
-    /// before `taken_up`, which may have run by an earlier one.
+    /// The ledger of a job whose marks are lost. What was due before `latest` may have run,
+    /// and does not run again, neither by this definition nor by a later one; nor does what
+    /// may have run by an earlier one, as far as it was `seen`.
     #[must_use]
-    pub fn of_lost(job: &Job, latest: UtcInstant, taken_up: Option<UtcInstant>) -> Self {
+    pub fn of_lost(job: &Job, latest: UtcInstant, seen: Option<Seen>) -> Self {
+        let definition = DefinitionHash::of(job);
         let over = latest.saturating_sub(job.window().trail());
-        let through = taken_up.map_or(over, |at| over.max(at.min(latest)));
-        let definition = Some(DefinitionHash::of(job));
-        let mut ledger = Self::restore(minute(through), Vec::new(), Some(latest), definition);
-        let mut at = through.floor();
+        let through = match seen {
+            None => minute(over),
+            Some(seen) if seen.definition == definition => {
+                minute(over.max(seen.not_before.min(latest))).max(seen.through)
+            }
+            // When the one before chose its times nobody knows any more.
+            Some(seen) => minute(latest.saturating_add(seen.lead)).max(seen.through),
+        };
+        let mut ledger = Self::restore(through, Vec::new(), Some(latest), Some(definition));
+        let mut at = through.map_or(over.floor(), PeriodId::nominal);
         // These windows are all open, so there are not many.
         while let Some(period) = job.next_period(at)
             && job.window().of(period).start() <= latest
@@ -102,6 +124,20 @@ impl Ledger {
             at = period.nominal();
         }
         ledger
+    }
+
+    /// What to remember of the job apart from these marks, should they be lost; `lead` is
+    /// that of its window.
+    #[must_use]
+    pub fn seen(&self, lead: Duration) -> Option<Seen> {
+        let last = self.handled_ahead.last().copied().or(self.handled_through);
+        let part = u64::from(lead.subsec_nanos() > 0);
+        Some(Seen {
+            not_before: self.not_before,
+            definition: self.definition?,
+            lead: Duration::from_secs(lead.as_secs() + part),
+            through: last.filter(|last| last.nominal().instant() > self.not_before),
+        })
     }
 
     /// A ledger from marks that were kept.
@@ -295,6 +331,7 @@ impl Ledger {
 fn before(period: PeriodId) -> UtcSecond {
     UtcSecond::new_unchecked(period.nominal().unix_seconds() - 1)
 }
+
 /// The minute of an instant, which may be a period of any definition.
 fn minute(of: UtcInstant) -> Option<PeriodId> {
     let minute = UtcSecond::new(of.floor().unix_seconds().div_euclid(60) * 60).ok()?;

@@ -73,7 +73,7 @@ pub use distribution::{Anchor, DEFAULT_LAMBDA, DEFAULT_SHAPE, Direction, Distrib
 pub use error::{Category, Code, DefinitionError, DefinitionErrors, Span, quoted};
 pub use identity::{Identity, InvalidIdentity, InvalidPeriod, PeriodId};
 pub use job::Job;
-pub use ledger::{DefinitionHash, Ledger};
+pub use ledger::{DefinitionHash, Ledger, Seen};
 pub use policy::{
     Closure, Concurrency, Ending, Outcome, PolicySpec, Replacement, Situation, StartPermit,
     Verdict, judge,

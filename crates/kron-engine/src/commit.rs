@@ -3,7 +3,7 @@
 use crate::kept::{Finished, Kept};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use kron_core::{DefinitionHash, Identity, UtcInstant};
+use kron_core::{Identity, Seen};
 
 /// Everything that becomes durable together. Nothing that depends on it may
 /// happen before all of it is.
@@ -35,10 +35,8 @@ pub enum RosterLine {
     Seen {
         /// Which job.
         identity: Identity,
-        /// Nothing due before this may run.
-        not_before: UtcInstant,
-        /// Its definition.
-        definition: DefinitionHash,
+        /// What is to be known of it.
+        seen: Seen,
     },
     /// A job has a state file from now on.
     HasFile(Identity),
@@ -71,7 +69,7 @@ impl Found {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rostered {
     /// From its latest `Seen`, if there is one.
-    pub seen: Option<(UtcInstant, DefinitionHash)>,
+    pub seen: Option<Seen>,
     /// Whether it had a state file.
     pub has_file: bool,
     /// Whether it was not configured when last heard of.

@@ -7,9 +7,10 @@ use crate::event::RunId;
 use crate::kept::{Active, Finished, Kept, Last};
 use crate::queue::Ticket;
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use kron_core::mutant::{self, Mutant};
-use kron_core::{Concurrency, Decision, Identity, Job, Ledger, PeriodId, UtcInstant};
+use kron_core::{Concurrency, Decision, Identity, Job, Ledger, PeriodId, Seen, UtcInstant};
 use kron_tab::Entry;
 
 /// A configured job, or one that is gone but still running.
@@ -137,9 +138,9 @@ pub(crate) enum Remark {
 }
 
 impl Tracked {
-    /// Whether somebody ends its runs: with what they left behind, if so.
-    pub fn is_bounded(&self) -> bool {
-        self.entry.timeout.is_some() || self.job().policy().concurrency == Concurrency::Replace
+    /// Whether its runs make way for later ones: with what they left behind, if so.
+    pub fn is_replaced(&self) -> bool {
+        self.job().policy().concurrency == Concurrency::Replace && !self.is_retired
     }
 
     /// Tracks a configured job. Its past decides what may run; the lines tell the
@@ -170,7 +171,7 @@ impl Tracked {
                 let definition = Ledger::first_sight(&entry.job, now).definition();
                 Ledger::restore(None, Vec::new(), None, definition)
             } else {
-                Ledger::of_lost(&entry.job, latest, seen.map(|(not_before, _)| not_before))
+                Ledger::of_lost(&entry.job, latest, seen)
             };
             Kept { ledger, last: None, active: Vec::new() }
         };
@@ -178,27 +179,34 @@ impl Tracked {
             // What may have run must not run again.
             _ if is_lost => first_sight(),
             (Some(kept), _) => kept,
-            (None, Some((not_before, definition))) => Kept {
-                ledger: Ledger::restore(None, Vec::new(), Some(not_before), Some(definition)),
+            (None, Some(seen)) => Kept {
+                ledger: Ledger::restore(
+                    None,
+                    Vec::new(),
+                    Some(seen.not_before),
+                    Some(seen.definition),
+                ),
                 ..first_sight()
             },
             (None, None) => first_sight(),
         };
         let Kept { mut ledger, last, active } = kept;
-        if let Some((not_before, definition)) = seen {
+        if let Some(seen) = seen {
             // The roster hears of an edit before the state file does.
             ledger = Ledger::restore(
                 ledger.handled_through(),
                 ledger.handled_ahead().to_vec(),
-                Some(ledger.not_before().max(not_before)),
-                Some(definition),
+                Some(ledger.not_before().max(seen.not_before)),
+                Some(seen.definition),
             );
         }
         if was_gone {
             ledger.bar_past(now);
         }
         ledger.adopt_definition(&entry.job, now);
-        let is_news = seen != ledger.definition().map(|known| (ledger.not_before(), known));
+        // What has run meanwhile is no news: its state file knows.
+        let known = |seen: Seen| (seen.not_before, seen.definition, seen.lead);
+        let is_news = seen.map(known) != ledger.seen(entry.job.window().lead()).map(known);
         if is_news || was_gone {
             lines.extend(seen_line(&entry.job, &ledger));
         }
@@ -255,8 +263,10 @@ impl Tracked {
         let job = self.job();
         let exists = |period: PeriodId| job.prev_period(period.nominal()) == Some(period);
         let is_open = |period| exists(period) && !self.ledger.is_closed(&job.decide(period));
-        let unsettled = self.busy.iter().flat_map(|busy| &busy.unsettled);
-        unsettled.filter(|period| !is_open(**period)).count() as u32
+        // One that was being tried again is there twice: as a start and for what was in its way.
+        let unsettled = self.busy.iter().flat_map(|busy| busy.unsettled.iter().copied());
+        let unsettled: BTreeSet<PeriodId> = unsettled.collect();
+        unsettled.into_iter().filter(|period| !is_open(*period)).count() as u32
     }
 
     pub fn job(&self) -> &Job {
@@ -287,10 +297,8 @@ impl Tracked {
     }
 }
 
-fn seen_line(job: &Job, ledger: &Ledger) -> Option<RosterLine> {
-    Some(RosterLine::Seen {
-        identity: job.identity().clone(),
-        not_before: ledger.not_before(),
-        definition: ledger.definition()?,
-    })
+/// What the roster is to know of a job.
+pub(crate) fn seen_line(job: &Job, ledger: &Ledger) -> Option<RosterLine> {
+    let seen = ledger.seen(job.window().lead())?;
+    Some(RosterLine::Seen { identity: job.identity().clone(), seen })
 }

@@ -144,7 +144,7 @@ pub(crate) fn ending(job: &Tracked, run: &Run, pid: u32, why: Why, grace: Durati
     };
     let level = if why == Why::Timeout { Level::Warn } else { Level::Info };
     let mut line = period(about(level, event, job), run.period, Some(run.chosen)).with("pid", pid);
-    if let (Why::Timeout, Some(timeout)) = (why, job.entry.timeout) {
+    if let (Why::Timeout, Some(timeout)) = (why, run.timeout) {
         line = line.with("timeout", Pretty(timeout));
     }
     line.with("grace", Pretty(grace))

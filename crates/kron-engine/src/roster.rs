@@ -4,11 +4,13 @@
 //! ```text
 //! {"Roster":"1"}
 //! {"Seen":"/etc/krond.d/shop.kron:invoices","NotBefore":"2026-03-01T08:00:00Z","DefinitionHash":"…"}
+//! {"Seen":"/etc/krond.d/shop.kron:report","NotBefore":"…","DefinitionHash":"…","Lead":3600,"HandledThrough":"…"}
 //! {"HasFile":"/etc/krond.d/shop.kron:invoices"}
 //! {"Gone":"/etc/krond.d/shop.kron:invoices"}
 //! ```
 //!
-//! It exists so that a hundred thousand new jobs are one write, and so that a
+//! `Lead` is left out if nothing runs ahead of its nominal time, and `HandledThrough` if
+//! nothing had. It exists so that a hundred thousand new jobs are one write, and so that a
 //! state file that vanished is missed. This is text and nothing else; the file
 //! is the daemon's `store`.
 
@@ -18,7 +20,8 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
-use kron_core::Identity;
+use core::time::Duration;
+use kron_core::{Identity, Seen};
 use serde::Deserialize;
 
 /// The first line of every roster.
@@ -30,10 +33,16 @@ pub const LINE_BYTES: usize = 64 << 10;
 pub fn write(out: &mut String, line: &RosterLine) {
     let mut object = Object::begin(out, Style::Compact);
     match line {
-        RosterLine::Seen { identity, not_before, definition } => {
+        RosterLine::Seen { identity, seen } => {
             object.text("Seen", identity.as_str());
-            object.plain("NotBefore", not_before);
-            object.plain("DefinitionHash", definition);
+            object.plain("NotBefore", seen.not_before);
+            object.plain("DefinitionHash", seen.definition);
+            if !seen.lead.is_zero() {
+                object.key("Lead").push_str(&seen.lead.as_secs().to_string());
+            }
+            if let Some(through) = seen.through {
+                object.plain("HandledThrough", through);
+            }
         }
         RosterLine::HasFile(identity) => object.text("HasFile", identity.as_str()),
         RosterLine::Gone(identity) => object.text("Gone", identity.as_str()),
@@ -53,6 +62,10 @@ struct LineText<'a> {
     not_before: Option<Quoted<'a>>,
     #[serde(borrow, default)]
     definition_hash: Option<Quoted<'a>>,
+    #[serde(default)]
+    lead: Option<u32>,
+    #[serde(borrow, default)]
+    handled_through: Option<Quoted<'a>>,
     #[serde(borrow, default)]
     has_file: Option<Quoted<'a>>,
     #[serde(borrow, default)]
@@ -86,20 +99,29 @@ pub fn read(bytes: &[u8]) -> Result<Line, String> {
             seen: Some(seen),
             not_before: Some(not_before),
             definition_hash: Some(definition),
+            lead,
+            handled_through,
             roster: None,
             has_file: None,
             gone: None,
-        } => RosterLine::Seen {
-            identity: identity(seen)?,
-            not_before: not_before.0.parse().map_err(|e| format!("`NotBefore`: {e}"))?,
-            definition: definition.0.parse().map_err(|e| format!("`DefinitionHash`: {e}"))?,
-        },
+        } => {
+            let through = handled_through.map(|text| text.0.parse()).transpose();
+            let seen_as = Seen {
+                not_before: not_before.0.parse().map_err(|e| format!("`NotBefore`: {e}"))?,
+                definition: definition.0.parse().map_err(|e| format!("`DefinitionHash`: {e}"))?,
+                lead: Duration::from_secs(lead.unwrap_or(0).into()),
+                through: through.map_err(|e| format!("`HandledThrough`: {e}"))?,
+            };
+            RosterLine::Seen { identity: identity(seen)?, seen: seen_as }
+        }
         LineText {
             has_file: Some(id),
             roster: None,
             seen: None,
             not_before: None,
             definition_hash: None,
+            lead: None,
+            handled_through: None,
             gone: None,
         } => RosterLine::HasFile(identity(id)?),
         LineText {
@@ -108,6 +130,8 @@ pub fn read(bytes: &[u8]) -> Result<Line, String> {
             seen: None,
             not_before: None,
             definition_hash: None,
+            lead: None,
+            handled_through: None,
             has_file: None,
         } => RosterLine::Gone(identity(id)?),
         LineText {
@@ -115,6 +139,8 @@ pub fn read(bytes: &[u8]) -> Result<Line, String> {
             seen: None,
             not_before: None,
             definition_hash: None,
+            lead: None,
+            handled_through: None,
             has_file: None,
             gone: None,
         } => return Ok(Line::Header(version.0.into())),
@@ -128,14 +154,23 @@ fn read_plain_seen(bytes: &[u8]) -> Option<RosterLine> {
     let text = core::str::from_utf8(bytes).ok()?;
     let (identity, text) = text.strip_prefix("{\"Seen\":\"")?.split_once('"')?;
     let (not_before, text) = text.strip_prefix(",\"NotBefore\":\"")?.split_once('"')?;
-    let definition = text.strip_prefix(",\"DefinitionHash\":\"")?.strip_suffix("\"}")?;
+    let (definition, text) = text.strip_prefix(",\"DefinitionHash\":\"")?.split_once('"')?;
+    let lead = match text.strip_prefix(",\"Lead\":") {
+        Some(text) => text.strip_suffix('}')?.parse::<u32>().ok()?,
+        None if text == "}" => 0,
+        None => return None,
+    };
     if identity.contains('\\') {
         return None;
     }
     Some(RosterLine::Seen {
         identity: Identity::new(identity).ok()?,
-        not_before: not_before.parse().ok()?,
-        definition: definition.parse().ok()?,
+        seen: Seen {
+            not_before: not_before.parse().ok()?,
+            definition: definition.parse().ok()?,
+            lead: Duration::from_secs(lead.into()),
+            through: None,
+        },
     })
 }
 
@@ -149,8 +184,8 @@ impl Rostered {
     /// Takes note of a line about this job.
     pub fn learn(&mut self, line: &RosterLine) {
         match line {
-            RosterLine::Seen { not_before, definition, .. } => {
-                self.seen = Some((*not_before, *definition));
+            RosterLine::Seen { seen, .. } => {
+                self.seen = Some(*seen);
                 self.gone = false;
             }
             RosterLine::HasFile(_) => self.has_file = true,

@@ -21,6 +21,8 @@ pub(crate) struct Run {
     pub prepared_since: Duration,
     /// Whether its preparation takes so long that others do not wait for it.
     pub is_stalled: bool,
+    /// How long it may take: what its entry said when it began.
+    pub timeout: Option<Duration>,
     /// Why it is being ended, if it is.
     pub ending: Option<Ending>,
 }

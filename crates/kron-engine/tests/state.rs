@@ -1,6 +1,7 @@
 //! The text of state files and of the roster.
 
-use kron_core::{Identity, Ledger, Outcome, PeriodId, SeedHash, UtcInstant, UtcSecond};
+use core::time::Duration;
+use kron_core::{Identity, Ledger, Outcome, PeriodId, SeedHash, Seen, UtcInstant, UtcSecond};
 use kron_engine::commit::RosterLine;
 use kron_engine::kept::{Active, Finished, Kept, Last, Process};
 use kron_engine::roster;
@@ -199,11 +200,19 @@ proptest! {
 
     /// A line of the roster is one line and is read back.
     #[test]
-    fn a_roster_line_is_read_back(id in "[^\\p{Cc}]{1,80}", at in instants(), hash in hashes()) {
+    fn a_roster_line_is_read_back(
+        id in "[^\\p{Cc}]{1,80}",
+        at in instants(),
+        hash in hashes(),
+        lead in prop_oneof![Just(0), 1..31_622_400_u64],
+        through in prop::option::of(periods()),
+    ) {
         let identity = Identity::new(&id).unwrap();
         let definition = hash.to_string().parse().unwrap();
+        let lead = Duration::from_secs(lead);
+        let seen = Seen { not_before: at, definition, lead, through };
         for line in [
-            RosterLine::Seen { identity: identity.clone(), not_before: at, definition },
+            RosterLine::Seen { identity: identity.clone(), seen },
             RosterLine::HasFile(identity.clone()),
             RosterLine::Gone(identity),
         ] {

@@ -5,6 +5,7 @@
 mod support;
 
 use kron_core::Identity;
+use kron_engine::commit::Rostered;
 use kron_engine::state;
 use std::fmt::Write;
 use std::fs;
@@ -73,38 +74,48 @@ fn every_state_file_ever_written_loads() {
 /// The roster of every release, too. Who is asked for, and what it says of each.
 #[test]
 fn every_roster_ever_written_loads() {
+    let [a, b] = ["a", "b"].map(|digit| format!("{digit} 0s"));
+    check_roster(
+        "v1.jsonl",
+        &[
+            ("job-000000", &format!("2026-03-01T08:00:00Z {a} - false false")),
+            ("job-000001", &format!("2026-03-01T09:00:00Z {b} - true false")),
+            ("job-000003", "nothing"),
+            ("\"q\\ü", &format!("2026-03-01T08:00:00Z {a} - true false")),
+        ],
+    );
+    check_roster(
+        "v1-lead.jsonl",
+        &[
+            ("job-000000", "2026-03-01T08:00:00Z a 2700s - false false"),
+            ("job-000001", "2026-03-01T09:00:00Z b 0s 2026-03-01T09:30:00Z true false"),
+            ("job-000003", "2026-03-01T08:00:00Z a 15811200s 2026-09-01T00:00:00Z false false"),
+        ],
+    );
+}
+
+/// What is known of jobs by a roster in which the third is gone.
+fn check_roster(file: &str, expected: &[(&str, &str)]) {
     let place = Place::new();
     // It is read when the store is opened.
     let directory = place.open().path().to_path_buf();
     let rosters = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rosters");
-    fs::copy(rosters.join("v1.jsonl"), directory.join("roster")).unwrap();
+    fs::copy(rosters.join(file), directory.join("roster")).unwrap();
     let store = place.open();
-    let names = ["job-000000", "job-000001", "job-000003", "\"q\\ü"];
-    let identities =
-        names.map(|name| Identity::new(&format!("/etc/krond.d/shop.kron:{name}")).unwrap());
+    let identity = |name: &str| Identity::new(&format!("/etc/krond.d/shop.kron:{name}")).unwrap();
+    let identities: Vec<_> = expected.iter().map(|(name, _)| identity(name)).collect();
     let loaded = store.load(&identities, now()).unwrap();
-    let said: Vec<String> = loaded
-        .found
-        .iter()
-        .map(|found| match &found.roster {
-            Some(known) => {
-                let (not_before, definition) = known.seen.as_ref().unwrap();
-                let definition = &definition.to_string()[..1];
-                format!("{not_before} {definition} {} {}", known.has_file, known.gone)
-            }
-            None => "nothing".into(),
-        })
-        .collect();
-    assert_eq!(
-        said,
-        [
-            "2026-03-01T08:00:00Z a false false",
-            "2026-03-01T09:00:00Z b true false",
-            "nothing",
-            "2026-03-01T08:00:00Z a true false",
-        ]
-    );
-    assert_eq!(loaded.others, [], "the third is gone");
+    for (found, (name, expected)) in loaded.found.iter().zip(expected) {
+        let said = found.roster.as_ref().map_or("nothing".into(), |known| {
+            let seen = known.seen.unwrap();
+            let through = seen.through.map_or("-".into(), |through| through.to_string());
+            let definition = &seen.definition.to_string()[..1];
+            let Rostered { has_file, gone, .. } = known;
+            format!("{} {definition} {:?} {through} {has_file} {gone}", seen.not_before, seen.lead)
+        });
+        assert_eq!(said, *expected, "{file}: {name}");
+    }
+    assert_eq!(loaded.others, [], "{file}: the third is gone");
 }
 
 fn describe(kept: &kron_engine::kept::Kept, history: usize) -> String {

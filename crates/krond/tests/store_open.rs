@@ -181,7 +181,7 @@ fn a_missing_file_is_a_new_job_or_a_vanished_one() {
     let found = place.open().load(&[0, 1, 2].map(identity), now()).unwrap().found;
     let vanished = found[0].roster.as_ref().unwrap();
     assert!(vanished.has_file && vanished.seen.is_some() && !vanished.gone);
-    assert_eq!(found[1].roster.as_ref().unwrap().seen.unwrap().0, now());
+    assert_eq!(found[1].roster.as_ref().unwrap().seen.unwrap().not_before, now());
     assert!(!found[1].roster.as_ref().unwrap().has_file);
     assert_eq!(found[2], Found::default());
 }

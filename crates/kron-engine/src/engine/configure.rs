@@ -3,18 +3,17 @@
 use super::{After, Engine};
 use crate::commit::RosterLine;
 use crate::event::{Changes, Effect, Enrolment, JobKey, Moment, RunId};
-use crate::job::Tracked;
+use crate::job::{Tracked, seen_line};
 use crate::kept::{Active, Finished};
 use crate::report;
 use crate::run::{Alarm, Begun, Phase, Run};
 use crate::settings::PREPARATION;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use core::mem;
 use core::time::Duration;
 use kron_core::mutant::{self, Mutant};
-use kron_core::{DefinitionHash, Identity, Outcome, PeriodId, UtcInstant, UtcSecond};
+use kron_core::{Identity, Outcome, PeriodId, UtcInstant, UtcSecond};
 use kron_tab::Entry;
 
 impl Engine {
@@ -69,7 +68,7 @@ impl Engine {
         let jobs = &self.jobs;
         self.index.sort_unstable_by(|a, b| identity_of(jobs, *a).cmp(&identity_of(jobs, *b)));
         for key in known.into_values() {
-            changes.removed += usize::from(self.retire(key, effects));
+            changes.removed += usize::from(self.retire(key, moment, effects));
         }
         if self.stopping.is_none() {
             for key in &visits {
@@ -158,6 +157,7 @@ impl Engine {
         }
         self.pending.roster = lines;
         self.drop_waiting(key, barred, "the definition changed while it waited");
+        self.finish_left(key, moment, effects);
         change
     }
 
@@ -170,7 +170,7 @@ impl Engine {
     }
 
     /// A job is no longer configured. What runs goes on and is recorded.
-    fn retire(&mut self, key: JobKey, effects: &mut Vec<Effect>) -> bool {
+    fn retire(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) -> bool {
         let Some(job) = self.job_mut(key) else { return false };
         let was_retired = mem::replace(&mut job.is_retired, true);
         job.ticket = job.ticket.next();
@@ -190,6 +190,7 @@ impl Engine {
             }
         }
         self.drop_waiting(key, waiting.len() as u32, "the job was removed while it waited");
+        self.finish_left(key, moment, effects);
         if !was_retired {
             self.pending.roster.push(RosterLine::Gone(identity));
             self.leaving.push(key);
@@ -239,6 +240,7 @@ impl Engine {
             phase: Phase::Running(Begun { process: process.clone(), started_at, user: None }),
             prepared_since: Duration::ZERO,
             is_stalled: false,
+            timeout: None,
             ending: None,
         };
         if alive.is_some() && mutant::is(Mutant::ActiveForgotten) {
@@ -270,6 +272,8 @@ impl Engine {
         let timeout = job.entry.timeout.filter(|_| !mutant::is(Mutant::TimeoutUnadopted));
         let id = RunId(self.next_run);
         self.next_run += 1;
+        let run = Run { timeout, ..run };
+        self.runs.insert(id, run);
         effects.push(Effect::Log(line));
         if let Some(timeout) = timeout {
             // The clock says it exactly, unless it was set; in its age it was prepared, too.
@@ -277,10 +281,9 @@ impl Engine {
             let is_credible = shown <= age && age <= shown + PREPARATION;
             let ran = if is_credible { shown } else { age };
             let left = timeout.saturating_sub(ran);
-            self.alarms.push(Reverse((moment.uptime + left, id, Alarm::Timeout)));
+            self.set_alarm(moment.uptime + left, id, Alarm::Timeout);
         }
         effects.push(Effect::Adopt(id, process));
-        self.runs.insert(id, run);
         if let Some(job) = self.job_mut(key) {
             job.busy().runs.push(id);
         }
@@ -301,14 +304,10 @@ impl Engine {
         job.ledger = job.ledger.reset(job.job(), moment.now, &recorded);
         job.attentive_since = moment.now;
         let line = report::reset(job, dropped);
-        let seen = RosterLine::Seen {
-            identity: job.identity().clone(),
-            not_before: moment.now,
-            definition: DefinitionHash::of(job.job()),
-        };
+        let seen = seen_line(job.job(), &job.ledger);
         // Who is seen is configured; one that is not is still gone when it returns.
         let gone = job.is_retired.then(|| RosterLine::Gone(job.identity().clone()));
-        self.pending.roster.push(seen);
+        self.pending.roster.extend(seen);
         self.pending.roster.extend(gone);
         self.pending.after.push(After::Log(line));
         self.mark_dirty(key);

@@ -66,7 +66,7 @@ impl Engine {
         let is_led = matches!(run.phase, Phase::Running(_));
         run.ending = Some(Ending { why, is_led, killed: false, hopeless: false });
         let grace = self.settings.grace;
-        self.alarms.push(Reverse((moment.uptime + grace, id, Alarm::Kill)));
+        self.set_alarm(moment.uptime + grace, id, Alarm::Kill);
         if why == Why::Timeout {
             self.tally.timeouts += 1;
         }
@@ -89,7 +89,7 @@ impl Engine {
         if matches!(run.phase, Phase::Leaderless(..)) {
             effects.push(Effect::WatchGroup(id));
         }
-        self.alarms.push(Reverse((moment.uptime + UNKILLABLE, id, Alarm::Undead)));
+        self.set_alarm(moment.uptime + UNKILLABLE, id, Alarm::Undead);
     }
 
     /// A run did not even die by SIGKILL. Nothing starts in its place.
@@ -163,18 +163,39 @@ impl Engine {
         effects: &mut Vec<Effect>,
     ) {
         let Some(run) = self.runs.get(&id) else { return };
-        let is_bounded = self.job(run.job).is_some_and(Tracked::is_bounded);
+        let is_ended = self.is_ended_by_somebody(run);
         let Some(run) = self.runs.get_mut(&id) else { return };
         let Phase::Running(begun) = &run.phase else {
             return self.died_early(id, exit, moment, effects);
         };
-        if run.ending.is_some() || is_bounded && self.stopping.is_none() {
+        if run.ending.is_some() || is_ended && self.stopping.is_none() {
             // What it started may still be there.
             run.phase = Phase::Leaderless(begun.clone(), exit);
             effects.push(Effect::WatchGroup(id));
             return;
         }
         self.finish(id, exit, moment, effects);
+    }
+
+    /// Whether a run is ended some time, by its timeout or for another, if it does not end
+    /// by itself: only then is it worth waiting for what its leader left behind.
+    fn is_ended_by_somebody(&self, run: &Run) -> bool {
+        run.timeout.is_some() || self.job(run.job).is_some_and(Tracked::is_replaced)
+    }
+
+    /// An edit or a removal may have taken away who would have ended what a leader left
+    /// behind. It would be active for ever.
+    pub(super) fn finish_left(&mut self, key: JobKey, moment: Moment, effects: &mut Vec<Effect>) {
+        let Some(job) = self.job(key) else { return };
+        for id in job.runs().to_vec() {
+            let Some(run) = self.runs.get(&id) else { continue };
+            if let Phase::Leaderless(_, exit) = run.phase
+                && run.ending.is_none()
+                && !self.is_ended_by_somebody(run)
+            {
+                self.finish(id, exit, moment, effects);
+            }
+        }
     }
 
     /// A process ended before its command began.

@@ -161,6 +161,19 @@ impl Engine {
         }
     }
 
+    /// Has something happen to a run at an uptime. Alarms of runs that have ended are not
+    /// searched for; once they are the larger part, they are swept out.
+    fn set_alarm(&mut self, at: Duration, run: RunId, alarm: Alarm) {
+        const SMALL: usize = 64;
+        self.alarms.push(Reverse((at, run, alarm)));
+        if self.alarms.len() > SMALL + 4 * self.runs.len() {
+            let runs = &self.runs;
+            self.alarms.retain(|Reverse((_, run, alarm))| {
+                runs.get(run).is_some_and(|run| run.awaits(*alarm))
+            });
+        }
+    }
+
     /// When to send the next [`Event::Tick`]: at a time of the clock, and at an
     /// uptime.
     pub fn next_wake(&mut self) -> (Option<UtcInstant>, Option<Duration>) {

@@ -10,7 +10,6 @@ use crate::settings::{CROWD, ENDED};
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use core::mem;
 use kron_core::mutant::{self, Mutant};
 use kron_core::{Closure, SeedHash, UtcInstant};
@@ -169,19 +168,22 @@ impl Engine {
         let Phase::AtGate(begun) = &run.phase else { return };
         let begun = begun.clone();
         run.phase = Phase::Running(begun.clone());
+        let key = run.job;
+        let timeout = self.job(key).and_then(|job| job.entry.timeout);
+        let timeout = timeout.filter(|_| !mutant::is(Mutant::TimeoutForgotten));
+        if let Some(timeout) = timeout {
+            self.set_alarm(moment.uptime + timeout, id, Alarm::Timeout);
+        }
+        let Some(run) = self.runs.get_mut(&id) else { return };
+        run.timeout = timeout;
         let run = &self.runs[&id];
-        let Some(job) = self.job(run.job) else { return };
+        let Some(job) = self.job(key) else { return };
         let late = moment.now.since(run.chosen.instant()).unwrap_or_default();
         effects.push(Effect::Release(id));
         effects.extend(report::privileges_dropped(job, run, &begun).map(Effect::Log));
         effects.push(Effect::Log(report::started(job, run, &begun, late)));
-        let timeout = job.entry.timeout.filter(|_| !mutant::is(Mutant::TimeoutForgotten));
         let to_replace = job.busy.as_ref().is_some_and(|busy| !busy.replacing.is_empty());
-        let key = run.job;
         self.tally.late(late);
-        if let Some(timeout) = timeout {
-            self.alarms.push(Reverse((moment.uptime + timeout, id, Alarm::Timeout)));
-        }
         // On its way out nothing would take the place.
         if to_replace && self.stopping.is_none() {
             self.end_runs(key, Why::Replaced, moment, effects);

@@ -21,12 +21,15 @@ impl Engine {
         &self.index
     }
 
-    /// The job at a place of the list of all: those configured, and behind them
-    /// those that are not any more and still run.
+    /// The job that comes after an identity in the list of all, by identity: those that are
+    /// configured, and those that are not any more and still run.
     #[must_use]
-    pub fn key_at(&self, place: usize) -> Option<JobKey> {
-        let behind = place.checked_sub(self.index.len());
-        self.index.get(place).copied().or_else(|| self.lingering().nth(behind?))
+    pub fn key_after(&self, sent: Option<&Identity>) -> Option<JobKey> {
+        let identity = |key: &JobKey| self.job(*key).map(Tracked::identity);
+        let place = self.index.partition_point(|key| sent.is_some() && identity(key) <= sent);
+        let configured = self.index.get(place).copied();
+        let lingering = self.lingering().filter(|key| sent.is_none() || identity(key) > sent);
+        configured.into_iter().chain(lingering).min_by_key(identity)
     }
 
     /// Jobs that are no longer configured and still run.

@@ -8,10 +8,10 @@ use crate::report;
 use crate::run::{Alarm, Begun, Phase, Run};
 use crate::settings::{DISPATCH, PREPARATION, STALLED, WAITING, backoff};
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use core::mem;
 use core::time::Duration;
 use kron_core::mutant::{self, Mutant};
@@ -58,6 +58,7 @@ impl Engine {
                 phase: Phase::Queued,
                 prepared_since: Duration::ZERO,
                 is_stalled: false,
+                timeout: None,
                 ending: None,
             },
         );
@@ -73,9 +74,11 @@ impl Engine {
             return;
         }
         let mut waiting = mem::take(&mut self.waiting);
+        let mut seen = BTreeSet::new();
         waiting.retain(|(key, period)| {
             let blocked = self.job(*key).map_or(&[][..], Tracked::blocked);
             blocked.iter().any(|blocked| blocked.is_crowded_out && blocked.period == *period)
+                && seen.insert((*key, *period))
         });
         self.waiting_most = WAITING.max(2 * waiting.len());
         self.waiting = waiting;
@@ -92,7 +95,7 @@ impl Engine {
             run.prepared_since = moment.uptime;
             self.preparing += 1;
             self.begun.push_back((moment.uptime + STALLED, id));
-            self.alarms.push(Reverse((moment.uptime + PREPARATION, id, Alarm::Unprepared)));
+            self.set_alarm(moment.uptime + PREPARATION, id, Alarm::Unprepared);
             effects.push(Effect::Prepare(Preparation { run: id, job, period, chosen }));
         }
     }

@@ -1,6 +1,8 @@
 //! Another configuration, another state: what an edit does and does not do.
 
-use crate::harness::script::{check, play};
+use crate::harness::World;
+use crate::harness::script::{act, check, play};
+use kron_core::Identity;
 
 /// LIF-14, SCH-17: an edit decides what comes, and fires nothing by itself.
 #[test]
@@ -606,4 +608,88 @@ fn lost_between_edits() {
     );
     let starts = world.log.iter().filter(|line| line.contains("release a 10:00")).count();
     assert_eq!(starts, 1, "by a wider window that was in force already: {:?}", world.log);
+}
+
+/// DECISIONS 4: nor does what ran ahead of its nominal time, by a definition from before.
+#[test]
+fn lost_after_it_ran_ahead() {
+    const EARLY: &str = "job a 0 10 * * * @win(around,1h) @only(between=09:40-09:40)";
+    const LATE: &str = "job a 0 10 * * * @win(after,1h) @policy(deadline=1h)";
+    for (name, script) in [
+        (
+            "edited before it was lost",
+            format!("{LATE}\n09:45 reload\n09:46 crash\n09:46 quarantine a\n09:50 start"),
+        ),
+        (
+            "edited while the daemon was away",
+            format!("09:46 crash\n09:46 vanish a\n{LATE}\n09:50 start"),
+        ),
+        (
+            "edited once more since",
+            format!(
+                "{LATE}\n09:45 reload\n09:46 crash\n09:46 quarantine a\n09:50 start\n\
+                 job a 0 10 * * * @win(after,2h)\n09:51 reload\n09:52 crash\n\
+                 09:52 quarantine a\n09:53 start\n{LATE}\n09:54 reload"
+            ),
+        ),
+        (
+            "edited, reset and lost",
+            format!(
+                "{LATE}\n09:45 reload\n09:46 reset a\n09:47 crash\n09:47 vanish a\n09:50 start"
+            ),
+        ),
+    ] {
+        let script = script.replace("09:45 reload", "09:45:00 reload");
+        let times: Vec<String> = script
+            .lines()
+            .map(|line| match line.split_once(' ') {
+                Some((time, rest)) if time.len() == 5 => format!("{time}:00 {rest}"),
+                _ => line.to_string(),
+            })
+            .collect();
+        let world = play(&format!(
+            "09:29:00\n{EARLY}\nstart\n09:44:00 end\n{}\n12:10:00 end",
+            times.join("\n")
+        ));
+        let starts = world.log.iter().filter(|line| line.contains("release a 10:00")).count();
+        assert_eq!(starts, 1, "{name}: {:#?}", world.log);
+        assert!(world.log.iter().any(|line| line.contains("09:40:")), "{name}: {:#?}", world.log);
+    }
+}
+
+/// Whoever asks for all jobs while they change gets each that stays, once.
+#[test]
+fn jobs_are_listed_across_a_reload() {
+    let mut world = play(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        job b 0 10 * * * @win(after,0s)
+        job d 0 10 * * * @win(after,0s)
+        job f 0 12 * * * @win(after,0s)
+        proc b run=forever
+        start
+        10:00:10 end",
+    );
+    let next = |world: &mut World, sent: Option<&Identity>| {
+        let key = world.engine().key_after(sent)?;
+        Some(world.engine().entry(key)?.job.identity().clone())
+    };
+    let mut listed = Vec::new();
+    let mut sent = None;
+    while let Some(identity) = next(&mut world, sent.as_ref()) {
+        listed.push(identity.as_str().rsplit(':').next().unwrap().to_string());
+        sent = Some(identity);
+        if listed.len() == 2 {
+            // What was sent goes, what comes is put before and behind it; `b` still runs.
+            for line in ["drop a", "drop b", "job c 0 12 * * * @win(after,0s)", "+1s reload"] {
+                act(&mut world, line);
+            }
+            act(&mut world, "+1s end");
+        }
+    }
+    assert_eq!(listed, ["a", "b", "c", "d", "f"]);
+    let all: Vec<_> =
+        std::iter::successors(next(&mut world, None), |sent| next(&mut world, Some(sent)))
+            .collect();
+    assert_eq!(all.len(), 4, "with what runs and is not configured any more: {all:?}");
 }

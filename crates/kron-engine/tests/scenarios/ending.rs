@@ -114,6 +114,56 @@ fn replace_of_the_unkillable() {
     );
 }
 
+/// EXE-20: what a leader leaves behind is waited for only while there is somebody who would
+/// end it. An edit or a removal may take him away, and the run would be active for ever.
+#[test]
+fn an_edit_may_take_away_who_ends_the_group() {
+    for (edit, changes) in [
+        ("job a 0 10 * * * @win(after,0s) @policy(concurrency=forbid)", "reloaded +0 ~1 -0"),
+        ("drop a", "reloaded +0 ~0 -1"),
+    ] {
+        check(
+            &format!(
+                "09:59:30
+                job a 0 10 * * * @win(after,0s) @policy(concurrency=replace)
+                job b 0 12 * * * @win(after,0s)
+                proc a run=1s rest=1h
+                start
+                10:00:10 {edit}
+                10:00:10 reload
+                10:00:20 end"
+            ),
+            &format!(
+                "10:00:00 prepare a 10:00
+                10:00:00 release a 10:00
+                10:00:10 exited a 10:00 0
+                10:00:10 {changes}"
+            ),
+        );
+    }
+}
+
+/// EXE-22: a run has the timeout that it began with, whatever becomes of its entry.
+#[test]
+fn an_edit_leaves_the_timeout_of_what_runs() {
+    for edit in ["job a 0 10 * * * @win(after,0s)", "drop a"] {
+        let world = play(&format!(
+            "09:59:30
+            job a 0 10 * * * @win(after,0s) timeout=1m
+            job b 0 12 * * * @win(after,0s)
+            proc a run=30s rest=1h
+            start
+            10:00:10 {edit}
+            10:00:10 reload
+            10:02:00 end"
+        ));
+        let told: Vec<&String> =
+            world.log.iter().filter(|line| line.contains(" a 10:00")).collect();
+        assert!(told.iter().any(|line| line.starts_with("10:01:00 WARN timeout")), "{told:#?}");
+        assert!(told.last().unwrap().contains("exited a 10:00 0"), "{told:#?}");
+    }
+}
+
 /// ERR-27 as above, but only the rest of the group does not end.
 #[test]
 fn replace_of_an_unkillable_rest() {

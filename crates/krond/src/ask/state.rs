@@ -7,13 +7,14 @@ use crate::clock::Clock;
 use crate::control::Request;
 use crate::place;
 use crate::store::{self, Store, StoreError};
-use kron_core::Identity;
+use kron_core::{Identity, Seen};
 use kron_engine::commit::{Batch, RosterLine, Snapshot};
 use kron_engine::kept::Kept;
 use kron_term::choice::Format;
 use kron_term::failure::{FATAL, Failure, STATE, USER, note};
 use kron_term::terminal;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// Shows or resets.
 pub fn state(arguments: &State) -> Result<u8, Failure> {
@@ -115,22 +116,20 @@ fn reset_files(arguments: &AskJob) -> Result<(), Failure> {
     if found.kept.is_none() && seen.is_none() {
         return Err(Failure::new(USER, format!("there is no state of `{identity}`")));
     }
-    let kept_definition = found.kept.as_ref().and_then(|kept| kept.ledger.definition());
-    let definition = kept_definition.or(seen.map(|(_, definition)| definition));
     // As the daemon does it; but without the definition nobody knows when a window
     // begins, so marks a year ahead stay, too.
     let year = now.saturating_add(kron_core::bounds::WINDOW.max);
-    let seen = definition.map(|definition| RosterLine::Seen {
-        identity: identity.clone(),
-        not_before: now,
-        definition,
+    let kept = found.kept.map(|kept| {
+        let ledger = kept.ledger.without_future(now, |period| period.nominal().instant() <= year);
+        Kept { ledger, ..kept }
     });
+    let lead = seen.map_or(Duration::ZERO, |seen| seen.lead);
+    let marks = kept.as_ref().and_then(|kept| kept.ledger.seen(lead));
+    let seen = marks.or(seen.map(|seen| Seen { not_before: now, ..seen }));
+    let seen = seen.map(|seen| RosterLine::Seen { identity: identity.clone(), seen });
     // Who is seen is configured; one that is not is still gone when it returns.
     let gone = is_gone.then(|| RosterLine::Gone(identity.clone()));
-    let snapshot = found.kept.map(|kept| {
-        let ledger = kept.ledger.without_future(now, |period| period.nominal().instant() <= year);
-        Snapshot { identity, kept: Kept { ledger, ..kept }, finished: Vec::new() }
-    });
+    let snapshot = kept.map(|kept| Snapshot { identity, kept, finished: Vec::new() });
     let batch = Batch {
         jobs: snapshot.into_iter().collect(),
         roster: seen.into_iter().chain(gone).collect(),

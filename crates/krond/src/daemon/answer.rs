@@ -4,13 +4,13 @@ use super::Daemon;
 use super::shelf::{Found, LookedUp};
 use crate::control::server::{Appetite, Heard};
 use crate::control::{Refusal, Reply, Request};
-use kron_core::{PeriodId, UtcSecond};
+use kron_core::{Identity, PeriodId, UtcSecond};
 use kron_engine::event::{Changes, Event, JobKey, Moment, Shutdown};
 use kron_engine::kept::Finished;
 use kron_term::failure::{INVALID, USER};
 use kron_term::moment;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Questions that are not answered yet.
 #[derive(Debug, Default)]
@@ -19,10 +19,12 @@ pub(super) struct Conversations {
     reload: Vec<u32>,
     /// What readings have changed that were followed by another at once.
     unanswered: Changes,
-    reset: Vec<u32>,
+    /// Wait for a reset to be durable, in the order in which they were asked for.
+    reset: VecDeque<u32>,
     stop: Vec<u32>,
-    /// Gets all jobs, from this place in the list on.
-    jobs: BTreeMap<u32, usize>,
+    /// Gets all jobs: the one that was sent last. A place in the list would be another's
+    /// after a reload.
+    jobs: BTreeMap<u32, Option<Identity>>,
 }
 
 /// How many open periods are explained unasked, the latest: one screen's worth.
@@ -51,7 +53,7 @@ impl Daemon {
         let answer = match request {
             Request::Status => Ok(self.status(moment)),
             Request::Jobs => {
-                self.conversations.jobs.insert(id, 0);
+                self.conversations.jobs.insert(id, None);
                 return self.more_jobs(id, moment);
             }
             Request::History { ref job }
@@ -76,7 +78,7 @@ impl Daemon {
             Request::Stop { how } => return self.stop(id, how.as_deref()),
             Request::StateReset { job } => match self.find(&job) {
                 Ok(key) => {
-                    self.conversations.reset.push(id);
+                    self.conversations.reset.push_back(id);
                     return self.events.push_back(Event::Reset(key));
                 }
                 Err(refusal) => Err(refusal),
@@ -165,15 +167,15 @@ impl Daemon {
 
     /// Gives a client more jobs, as many as it takes for now.
     fn more_jobs(&mut self, id: u32, moment: Moment) {
-        let Some(mut place) = self.conversations.jobs.remove(&id) else { return };
-        while let Some(key) = self.engine.key_at(place) {
-            place += 1;
+        let Some(mut sent) = self.conversations.jobs.remove(&id) else { return };
+        while let Some(key) = self.engine.key_after(sent.as_ref()) {
+            sent = self.engine.entry(key).map(|entry| entry.job.identity().clone());
             let view = self.engine.view(key, moment.now);
             let Some(Ok(row)) = view.map(serde_json::to_value) else { continue };
             match self.server.reply(id, &Reply::Row(row), &self.poll) {
                 Appetite::More => {}
                 Appetite::Enough => {
-                    self.conversations.jobs.insert(id, place);
+                    self.conversations.jobs.insert(id, sent);
                     return;
                 }
                 Appetite::Gone => return,
@@ -297,8 +299,9 @@ impl Daemon {
         }
     }
 
+    /// A reset is durable: that of whoever has waited longest.
     pub(super) fn answer_reset(&mut self) {
-        for id in std::mem::take(&mut self.conversations.reset) {
+        if let Some(id) = self.conversations.reset.pop_front() {
             self.answer(id, Ok(json!({ "reset": true })));
         }
     }

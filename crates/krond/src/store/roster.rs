@@ -86,9 +86,9 @@ impl Roster {
             if lines_for(rostered) == 0 {
                 continue;
             }
-            if let Some((not_before, definition)) = rostered.seen {
+            if let Some(seen) = rostered.seen {
                 let identity = identity.clone();
-                roster::write(&mut text, &RosterLine::Seen { identity, not_before, definition });
+                roster::write(&mut text, &RosterLine::Seen { identity, seen });
             }
             if rostered.has_file {
                 roster::write(&mut text, &RosterLine::HasFile(identity.clone()));

@@ -7,7 +7,7 @@ mod skip;
 #[allow(unused_imports, reason = "not each of them has something to leave out")]
 pub use skip::skip;
 
-use kron_core::{Identity, Ledger, Outcome, PeriodId, UtcInstant, UtcSecond};
+use kron_core::{Identity, Ledger, Outcome, PeriodId, Seen, UtcInstant, UtcSecond};
 use kron_engine::commit::{Batch, RosterLine, Snapshot};
 use kron_engine::kept::{Finished, Kept, Last};
 use krond::store::{Fault, Options, Step, Store, StoreError, Warning};
@@ -16,6 +16,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::Duration;
 
 pub fn now() -> UtcInstant {
     "2026-03-01T12:00:00Z".parse().unwrap()
@@ -74,7 +75,8 @@ pub fn snapshot(job: usize, number: usize) -> Snapshot {
 
 pub fn seen(job: usize) -> RosterLine {
     let definition = "a".repeat(64).parse().unwrap();
-    RosterLine::Seen { identity: identity(job), not_before: now(), definition }
+    let seen = Seen { not_before: now(), definition, lead: Duration::ZERO, through: None };
+    RosterLine::Seen { identity: identity(job), seen }
 }
 
 /// Jobs `0..count` executed their n-th period; the first time they get a file.
@@ -118,7 +120,7 @@ impl Place {
         for _ in 0..500 {
             match Store::open(&self.path(), options.clone()) {
                 Err(StoreError::Locked { .. }) => {
-                    std::thread::sleep(std::time::Duration::from_millis(10));
+                    std::thread::sleep(Duration::from_millis(10));
                 }
                 other => return other.unwrap(),
             }

@@ -43,9 +43,9 @@ impl Store {
         }
         for line in &batch.roster {
             match line {
-                RosterLine::Seen { identity, not_before, definition } => {
+                RosterLine::Seen { identity, seen } => {
                     let known = self.rostered(identity);
-                    known.seen = Some((*not_before, *definition));
+                    known.seen = Some(*seen);
                     known.gone = false;
                 }
                 RosterLine::HasFile(identity) => self.rostered(identity).has_file = true,
