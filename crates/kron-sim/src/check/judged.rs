@@ -93,6 +93,12 @@ impl Account {
         self.epochs.push(Epoch { event, at: at.true_time, def, floor });
     }
 
+    /// How long before its nominal time a period can have run, by what was in force lately.
+    pub fn lead(&self) -> Duration {
+        let defs = self.epochs.iter().filter_map(|epoch| epoch.def.as_ref());
+        defs.map(|def| def.job.window().lead()).max().unwrap_or_default()
+    }
+
     fn epoch(&self, event: u64) -> Option<&Epoch> {
         self.epochs.iter().rev().find(|epoch| epoch.event <= event)
     }

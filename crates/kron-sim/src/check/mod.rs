@@ -388,12 +388,17 @@ impl Checker {
     fn damaged(&mut self, identity: &Rc<str>, def: &Def, now: UtcInstant) {
         let furthest = self.furthest;
         let job = self.job(identity);
-        // Nobody knows any more what ran when the clock was ahead.
-        // What was due before now stays barred.
-        job.forget_after(now.saturating_sub(def.job.window().trail()));
-        // If other jobs know of a later time, it may be idle until then.
+        // What was due before now stays barred, by whatever definition; but nobody knows any
+        // more what ran when the clock was ahead.
+        if furthest > now {
+            job.forget_after(now.saturating_sub(def.job.window().trail()));
+        }
+        // If other jobs know of a later time, it may be idle until then. This definition or an
+        // earlier one may have run what lies ahead still.
+        let lead = job.lead().max(def.job.window().lead());
+        let ahead = furthest.saturating_add(lead).max(job.reach());
         job.quiet_before = job.quiet_before.max(furthest);
-        job.quiet_through = job.quiet_through.max(furthest);
+        job.quiet_through = job.quiet_through.max(ahead);
         let of_it = self.live.values_mut().filter(|execution| execution.identity == *identity);
         of_it.for_each(|execution| execution.is_known = false);
     }
