@@ -45,6 +45,16 @@ pub struct Seen {
     pub through: Option<PeriodId>,
 }
 
+impl Seen {
+    /// The same once it is noticed, at `now`, that the job is not configured any more: nothing
+    /// runs ahead from here on, but until now it may have.
+    #[must_use]
+    pub fn departed(self, now: UtcInstant) -> Self {
+        let ahead = minute(now.max(self.not_before).saturating_add(self.lead));
+        Self { lead: Duration::ZERO, through: self.through.max(ahead), ..self }
+    }
+}
+
 /// A fingerprint of what decides when a job runs: its schedule and modifiers,
 /// except the policy. When it changes, so may every decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

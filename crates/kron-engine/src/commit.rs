@@ -3,7 +3,7 @@
 use crate::kept::{Finished, Kept};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use kron_core::{Identity, Seen};
+use kron_core::{Identity, Seen, UtcInstant};
 
 /// Everything that becomes durable together. Nothing that depends on it may
 /// happen before all of it is.
@@ -55,6 +55,14 @@ pub struct Found {
     pub quarantined: Option<Box<str>>,
 }
 
+impl RosterLine {
+    /// A job is not configured any more. How far it may have run ahead does not move on.
+    pub fn departure(identity: &Identity, seen: Option<Seen>) -> impl Iterator<Item = Self> {
+        let seen = seen.map(|seen| Self::Seen { identity: identity.clone(), seen });
+        seen.into_iter().chain([Self::Gone(identity.clone())])
+    }
+}
+
 impl Found {
     /// Whether there was a state file that cannot be read, or is not there any more, be it
     /// that somebody removed it with the job.
@@ -74,4 +82,13 @@ pub struct Rostered {
     pub has_file: bool,
     /// Whether it was not configured when last heard of.
     pub gone: bool,
+}
+
+impl Rostered {
+    /// What is to be kept of a job that is found not to be configured any more, if that is
+    /// another than is.
+    #[must_use]
+    pub fn departed(&self, now: UtcInstant) -> Option<Seen> {
+        self.seen.filter(|seen| !seen.lead.is_zero()).map(|seen| seen.departed(now))
+    }
 }

@@ -42,6 +42,8 @@ pub enum Event {
         process: Process,
         /// The user it has become, if not the daemon's own.
         user: Option<Box<str>>,
+        /// Uptime at which somebody began to make it: until then it waited for others.
+        begun: Duration,
     },
     /// A process could not be prepared; there is none.
     Unprepared {

@@ -218,7 +218,7 @@ pub(crate) fn idle(job: &Tracked, until: UtcInstant) -> Line {
     about(Level::Warn, "idle", job).with("idle_until", until).with(
         "message",
         format_args!(
-            "its state says that periods up to then are handled, so the clock was wrong once or is wrong now; `krond state reset {}` forgets it",
+            "its state says that periods up to then are handled: the clock was wrong once or is wrong now, or state was lost and they may have run ahead; `krond state reset {}` forgets it, and what ran ahead may run again",
             job.entry.name()
         ),
     )

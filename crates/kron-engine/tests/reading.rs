@@ -32,7 +32,12 @@ impl Driver {
                         self.run = Some(preparation.run);
                         let process = Process { pid: 7, start_ticks: Some(1), boot_id: None };
                         let run = preparation.run;
-                        events.push(Event::Prepared { run, process, user: None });
+                        events.push(Event::Prepared {
+                            run,
+                            process,
+                            user: None,
+                            begun: Duration::ZERO,
+                        });
                     }
                     _ => {}
                 }

@@ -193,6 +193,8 @@ pub struct Desk {
     listed_jobs: Option<(BTreeSet<(Key, String)>, UtcInstant)>,
     /// When the last list began that is complete.
     listed_at: Option<UtcInstant>,
+    /// Whether the API server drops parts of what is written.
+    is_pruned: bool,
 }
 
 impl Default for Desk {
@@ -213,6 +215,7 @@ impl Desk {
             listed: None,
             listed_jobs: None,
             listed_at: None,
+            is_pruned: false,
         }
     }
 
@@ -433,6 +436,27 @@ impl Desk {
     pub fn is_of(&self, key: &Key, uid: &str) -> bool {
         let held = self.entries.get(key).and_then(|entry| entry.held.as_ref());
         held.is_some_and(|held| held.uid == uid)
+    }
+
+    /// This status was written, and that is the `KronJob` now. What the API server dropped of it,
+    /// because its definition is older than this program, counts as written: it would be dropped
+    /// again. Whether that is seen for the first time.
+    pub fn learn_written(
+        &mut self,
+        mut written: Heard,
+        status: KronJobStatus,
+        now: UtcInstant,
+    ) -> bool {
+        let is_pruned = written.status.as_ref() != Ok(&status);
+        let version = written.metadata.resource_version.clone();
+        written.status = Ok(status.clone());
+        let (key, _) = self.learn(written, now);
+        let held = self.entries.get_mut(&key).and_then(|entry| entry.held.as_mut());
+        // A write that changed nothing is no news, but that it was made is.
+        if let Some(held) = held.filter(|held| Some(&held.version) == version.as_ref()) {
+            held.status = status;
+        }
+        is_pruned && !std::mem::replace(&mut self.is_pruned, true)
     }
 
     /// A Job as it is.

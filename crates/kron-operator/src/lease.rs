@@ -23,7 +23,7 @@ const RELIED_ON: Duration = Duration::from_secs(10);
 /// How often it is renewed, or looked at.
 const EVERY: Duration = Duration::from_secs(2);
 /// How long an attempt may take: one that hangs must leave time for others.
-const ATTEMPT: Duration = Duration::from_secs(3);
+const ATTEMPT: Duration = Duration::from_secs(4);
 
 /// From when to when somebody led.
 pub type Term = (UtcInstant, UtcInstant);
@@ -113,7 +113,8 @@ impl Candidate {
     pub async fn acquire(&mut self, fence: &Fence, say: impl Fn(&Fail)) {
         loop {
             let asked = uptime();
-            match timeout(ATTEMPT, self.ask()).await {
+            // There is nothing to lose yet.
+            match timeout(RELIED_ON, self.ask()).await {
                 Ok(Ok(true)) => {
                     *fence.before.lock().unwrap_or_else(PoisonError::into_inner) = self.before;
                     return fence.extend(Some(asked + RELIED_ON));
@@ -128,15 +129,20 @@ impl Candidate {
 
     /// Keeps the lease; returns when it is lost.
     pub async fn keep(&mut self, fence: &Fence, say: impl Fn(&Fail)) {
+        let mut pause = EVERY;
         while fence.holds() {
-            sleep(EVERY).await;
+            sleep(pause).await;
+            pause = EVERY;
             let asked = uptime();
             match timeout(ATTEMPT, self.ask()).await {
                 Ok(Ok(true)) => fence.extend(Some(asked + RELIED_ON)),
                 Ok(Ok(false)) => break,
                 // It may succeed before the time is over.
                 Ok(Err(fail)) => say(&fail),
-                Err(_) => say(&Fail::Silent("no answer about the lease".into())),
+                Err(_) => {
+                    say(&Fail::Silent("no answer about the lease".into()));
+                    pause = Duration::ZERO;
+                }
             }
         }
         fence.extend(None);
@@ -212,8 +218,9 @@ impl Candidate {
         match self.api.replace(&self.name, &PostParams::default(), &lease).await {
             Ok(lease) => Ok(self.has(lease, now)),
             Err(error) => match Fail::from(error) {
-                // Somebody else was quicker.
-                Fail::Conflict => Ok(false),
+                // Somebody else was quicker. If it is ours, that was a request of our own that had
+                // no answer: the next attempt shows it.
+                Fail::Conflict if !(is_ours && self.has_led) => Ok(false),
                 fail => Err(fail),
             },
         }

@@ -96,7 +96,7 @@ impl Meter {
             (
                 "kron_superseded_total",
                 "counter",
-                "Periods that passed unattended.",
+                "Periods that passed unattended, or waited when the spec was changed.",
                 get(&self.superseded),
             ),
             (

@@ -254,13 +254,15 @@ struct Planner<'a> {
 impl<'a> Planner<'a> {
     /// What waited and is barred by an edit is told of.
     fn adopt_definition(&mut self) {
-        let Sight { job, book, now, .. } = self.sight;
+        let Sight { job, jobs, book, now, .. } = self.sight;
         if !self.book.ledger.adopt_definition(job, now) {
             return;
         }
         let pending = book.pending.iter().filter_map(|claim| claim.period_id.parse().ok());
         let is_barred = |period: &PeriodId| {
-            !book.ledger.is_marked(*period) && self.book.ledger.is_closed(&job.decide(*period))
+            !book.ledger.is_marked(*period)
+                && self.book.ledger.is_closed(&job.decide(*period))
+                && !jobs.iter().any(|fact| fact.period == *period)
         };
         let barred = pending.filter(is_barred).count();
         if barred > 0 {

@@ -62,14 +62,13 @@ impl Clock {
     #[must_use]
     pub fn moment(&self) -> Moment {
         let wall = clock_gettime(ClockId::Realtime);
-        let uptime = clock_gettime(ClockId::Monotonic);
         let now = UtcInstant::new(wall.tv_sec, wall.tv_nsec as u32).unwrap_or(UtcInstant::MIN);
         let now = if self.shift.is_back {
             now.saturating_sub(self.shift.span)
         } else {
             now.saturating_add(self.shift.span)
         };
-        Moment { now, uptime: Duration::new(uptime.tv_sec as u64, uptime.tv_nsec as u32) }
+        Moment { now, uptime: uptime() }
     }
 
     /// A time of ours as the machine counts it.
@@ -81,6 +80,13 @@ impl Clock {
         };
         Timespec { tv_sec: at.unix_seconds().max(0), tv_nsec: at.subsec_nanos().into() }
     }
+}
+
+/// Time since the machine was started, without its sleep.
+#[must_use]
+pub fn uptime() -> Duration {
+    let uptime = clock_gettime(ClockId::Monotonic);
+    Duration::new(uptime.tv_sec as u64, uptime.tv_nsec as u32)
 }
 
 /// The two alarms.

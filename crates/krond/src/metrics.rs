@@ -52,7 +52,7 @@ pub fn page(tally: &Tally, gauges: &Gauges, commits: &Commits, started_at: UtcIn
     }
     page.counter(
         "kron_superseded_total",
-        "Periods that passed while nobody looked and were closed without a record.",
+        "Periods closed without a record: they passed while nobody looked, or waited when their job was changed or removed.",
         tally.superseded,
     );
     page.counter(

@@ -14,10 +14,10 @@ use crate::log::{Form, Logger};
 use crate::signals::Signals;
 use crate::store::{self, Store};
 use crate::{crash, failure_line, init, place};
-use kron_core::Zones;
 use kron_core::line::{Level, Line};
+use kron_core::{Identity, UtcInstant, Zones};
 use kron_engine::Engine;
-use kron_engine::commit::{Batch, RosterLine};
+use kron_engine::commit::{Batch, RosterLine, Rostered};
 use kron_engine::event::Event;
 use kron_engine::settings::{PREPARING, Settings};
 use kron_host::places;
@@ -181,21 +181,17 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     for line in lines {
         log.write(clock.moment().now, &line);
     }
-    // A job that was taken out while nobody watched comes back without a past. One that
-    // is written wrong was not taken out, and where something is wrong nobody knows which
-    // jobs those are.
-    let gone = others.into_iter().filter(|_| report.is_empty()).map(RosterLine::Gone).collect();
-    store.commit(&Batch { jobs: Vec::new(), roster: gone }).map_err(|error| Failure {
-        code: FATAL,
-        lines: vec![failure_line::commit(&error)],
-        shown: None,
-    })?;
+    // One that is written wrong was not taken out, and where something is wrong nobody knows
+    // which jobs those are.
+    if report.is_empty() {
+        note_gone(&store, others, clock.moment().now)?;
+    }
     let surroundings = Surroundings {
         nofile: raise_nofile(),
         limit_nofile: arguments.limit_nofile,
         limit_nproc: arguments.limit_nproc,
     };
-    // All that may fail comes before the socket, which would be left behind.
+    // What may fail comes before the socket, which would be left behind.
     let scrapes = arguments.metrics.map(|address| {
         TcpListener::bind(address).map_err(|error| {
             let error = io::Error::new(error.kind(), format!("{address}: {error}"));
@@ -205,20 +201,19 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
     let scrapes = scrapes.transpose()?;
     let launcher =
         Launcher::new(exec::Options::default()).map_err(system("make threads to start jobs"))?;
+    let socket = place::socket(&arguments.place, &state_dir);
+    let mut server = Server::open(&socket).map_err(|error| {
+        let error = io::Error::new(error.kind(), format!("{}: {error}", socket.display()));
+        Failure::system("open the control socket", &error)
+    })?;
+    // Not before: another daemon that has the socket may have the file as well.
     if let Some(path) = &arguments.pid_file {
         write_pid(path).map_err(|error| {
+            server.say_goodbye();
             let error = io::Error::new(error.kind(), format!("{}: {error}", path.display()));
             Failure::system("write the PID file", &error)
         })?;
     }
-    let socket = place::socket(&arguments.place, &state_dir);
-    let server = Server::open(&socket).map_err(|error| {
-        if let Some(path) = &arguments.pid_file {
-            remove_pid(path);
-        }
-        let error = io::Error::new(error.kind(), format!("{}: {error}", socket.display()));
-        Failure::system("open the control socket", &error)
-    })?;
     let (settings, warning) = settings(arguments);
     if let Some(line) = warning {
         log.write(clock.moment().now, &line);
@@ -233,6 +228,23 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
         scrapes,
         paths,
         surroundings,
+    })
+}
+
+/// A job that was taken out while nobody watched comes back without a past.
+fn note_gone(
+    store: &Store,
+    others: Vec<(Identity, Rostered)>,
+    now: UtcInstant,
+) -> Result<(), Failure> {
+    let departure = |(identity, known): (Identity, Rostered)| {
+        RosterLine::departure(&identity, known.departed(now)).collect::<Vec<_>>()
+    };
+    let roster = others.into_iter().flat_map(departure).collect();
+    store.commit(&Batch { jobs: Vec::new(), roster }).map(drop).map_err(|error| Failure {
+        code: FATAL,
+        lines: vec![failure_line::commit(&error)],
+        shown: None,
     })
 }
 

@@ -98,6 +98,7 @@ impl Life {
                         run: preparation.run,
                         process: Process { pid: 1, start_ticks: None, boot_id: None },
                         user: None,
+                        begun: Duration::ZERO,
                     },
                     Effect::Commit(_) => Event::Committed,
                     Effect::Release(run) => {

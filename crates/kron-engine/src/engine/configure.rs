@@ -183,6 +183,7 @@ impl Engine {
             busy.unsettled.clear();
         }
         let identity = job.identity().clone();
+        let lead = job.job().window().lead();
         for id in job.runs().to_vec() {
             if let Some(run) = self.runs.get(&id).filter(|run| run.is_unstarted()) {
                 waiting.insert(run.period);
@@ -192,7 +193,10 @@ impl Engine {
         self.drop_waiting(key, waiting.len() as u32, "the job was removed while it waited");
         self.finish_left(key, moment, effects);
         if !was_retired {
-            self.pending.roster.push(RosterLine::Gone(identity));
+            // Its marks say how far it ran ahead; what was not recorded did not run.
+            let seen = self.job(key).and_then(|job| job.ledger.seen(Duration::ZERO));
+            let seen = seen.filter(|_| !lead.is_zero());
+            self.pending.roster.extend(RosterLine::departure(&identity, seen));
             self.leaving.push(key);
         }
         !was_retired

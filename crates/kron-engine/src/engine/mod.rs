@@ -133,9 +133,9 @@ impl Engine {
         let review = self.notice(moment, effects);
         match event {
             Event::Tick => self.tick(moment, effects),
-            Event::Prepared { run, process, user } => {
+            Event::Prepared { run, process, user, begun: since } => {
                 let begun = Begun { process, started_at: moment.now, user };
-                self.prepared(run, begun, moment, effects);
+                self.prepared(run, begun, since, moment, effects);
             }
             Event::Unprepared { run, failure } => self.unprepared(run, &failure, moment, effects),
             Event::Committed => self.committed(moment, effects),

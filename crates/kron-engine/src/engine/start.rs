@@ -129,14 +129,15 @@ impl Engine {
         &mut self,
         id: RunId,
         begun: Begun,
+        since: Duration,
         moment: Moment,
         effects: &mut Vec<Effect>,
     ) {
         if mutant::is(Mutant::PreparedLost) && id.0.is_multiple_of(8) {
             return;
         }
-        if self.is_too_late(id, moment) {
-            return self.withdraw(id, moment, effects);
+        if let Some(took) = self.took_too_long(id, since, moment) {
+            return self.withdraw(id, took, moment, effects);
         }
         let Some(run) = self.runs.get_mut(&id) else {
             // Abandoned in the meantime.
@@ -176,25 +177,22 @@ impl Engine {
         self.prepare_more(moment, effects);
     }
 
-    /// Whether its own preparation took so long that it is past its deadline now.
-    fn is_too_late(&self, id: RunId, moment: Moment) -> bool {
-        if mutant::is(Mutant::GateLate) {
-            return false;
-        }
-        let Some(run) = self.runs.get(&id) else { return false };
-        let Some(job) = self.job(run.job) else { return false };
-        matches!(run.phase, Phase::Preparing)
-            && moment.uptime.saturating_sub(run.prepared_since) > DISPATCH
-            && job.job().policy().expiry(run.chosen) <= moment.now
+    /// How long its own preparation took, if that was so long that it is past its deadline now.
+    fn took_too_long(&self, id: RunId, since: Duration, moment: Moment) -> Option<Duration> {
+        let run = self.runs.get(&id)?;
+        let took = moment.uptime.saturating_sub(run.prepared_since.max(since));
+        let is_too_late = matches!(run.phase, Phase::Preparing)
+            && took > DISPATCH
+            && self.job(run.job)?.job().policy().expiry(run.chosen) <= moment.now
+            && !mutant::is(Mutant::GateLate);
+        is_too_late.then_some(took)
     }
 
     /// A process is ready when its time is over: it is not let go, and the period is judged.
-    fn withdraw(&mut self, id: RunId, moment: Moment, effects: &mut Vec<Effect>) {
-        let Some(run) = self.runs.get(&id) else { return };
-        let took = moment.uptime.saturating_sub(run.prepared_since).as_secs();
+    fn withdraw(&mut self, id: RunId, took: Duration, moment: Moment, effects: &mut Vec<Effect>) {
         let failure = StartFailure {
             operation: "prepare",
-            message: format!("the process was ready only after {took} s"),
+            message: format!("the process was ready only after {} s", took.as_secs()),
             is_transient: true,
         };
         effects.push(Effect::Abandon(id));

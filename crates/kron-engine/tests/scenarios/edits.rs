@@ -657,6 +657,36 @@ fn lost_after_it_ran_ahead() {
     }
 }
 
+/// A job that was removed does not run ahead any more: when it comes back long after, without
+/// its file, by another definition, it is barred only up to where it may have been then.
+#[test]
+fn removed_long_ago_with_its_file() {
+    let early = "job a 0 10 * * * @win(around,4h) @only(between=08:10-08:10)";
+    for (name, removal) in [
+        ("while the daemon runs", "08:20:00 drop a\n08:20:00 reload\n08:30:00 crash"),
+        ("while it is away", "08:20:00 crash\n08:21:00 drop a\n08:25:00 start\n08:30:00 crash"),
+    ] {
+        let world = play(&format!(
+            "07:30:00
+            {early}
+            job b 0 12 * * * @win(after,0s)
+            start
+            {removal}
+            08:30:00 vanish a
+            10:35:00 job a */30 * * * * @win(after,0s)
+            10:35:00 start
+            11:40:00 end"
+        ));
+        let released: Vec<&str> = world
+            .log
+            .iter()
+            .filter(|line| line.contains("release a"))
+            .map(|line| &line[..5])
+            .collect();
+        assert_eq!(released, ["08:10", "11:00", "11:30"], "{name}: {:#?}", world.log);
+    }
+}
+
 /// Whoever asks for all jobs while they change gets each that stays, once.
 #[test]
 fn jobs_are_listed_across_a_reload() {

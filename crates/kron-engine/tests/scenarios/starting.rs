@@ -279,6 +279,28 @@ fn slow_preparation() {
         10:00:10.001 ERROR error a 10:00 prepare: the process was ready only after 10 s
         10:00:10.001 outcome a 10:00 missed: the process was ready only after 10 s",
     );
+    // What it waited until somebody began with it is not its own.
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        proc a ready=19s queued=9s
+        start
+        10:02:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:19 release a 10:00
+        10:00:20 exited a 10:00 0",
+    );
+    check(
+        "09:59:30
+        job a 0 10 * * * @win(after,0s)
+        proc a ready=19s queued=8s
+        start
+        10:02:00 end",
+        "10:00:00 prepare a 10:00
+        10:00:19 abandon a 10:00
+        10:00:19 ERROR error a 10:00 prepare: the process was ready only after 11 s
+        10:00:19 outcome a 10:00 missed: the process was ready only after 11 s",
+    );
     check(
         "09:59:30
         job a 0 10 * * * @win(after,0s) @policy(deadline=20s)

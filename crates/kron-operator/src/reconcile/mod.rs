@@ -283,7 +283,7 @@ impl Look<'_> {
         judged: UtcInstant,
         plan: Plan<'_>,
     ) -> Result<Then, Fail> {
-        let Case { view, held, trial, job, .. } = case;
+        let Case { view, held, trial, job, book: known } = case;
         let Plan { book, remarks, step, replacing, stuck, idle, wake } = plan;
         self.tell_idle(held, idle);
         self.replaces(replacing);
@@ -295,7 +295,7 @@ impl Look<'_> {
         let error =
             trouble(view, &book, trial, stuck.as_ref()).or_else(|| Some(idleness(self.key, idle?)));
         if !matches!(step, Step::Look) {
-            self.clear(&book);
+            self.clear(known, &book);
         }
         match step {
             Step::Look => {
@@ -344,11 +344,16 @@ impl Look<'_> {
     }
 
     /// What was in the way of a period that is not due any more, because of an edit or a suspension,
-    /// is in nobody's way; but a request that is under way may still be heard.
-    fn clear(&self, book: &Book) {
+    /// is in nobody's way; but a request that is under way may still be heard, and what is planned
+    /// may not come to be written.
+    fn clear(&self, known: &Book, planned: &Book) {
         self.entry(|entry| {
             let now = now();
-            entry.obstacles.retain(|o| o.lands_until > Some(now) || book.is_pending(o.period));
+            entry.obstacles.retain(|obstacle| {
+                let period = obstacle.period;
+                let is_pending = planned.is_pending(period) || known.is_pending(period);
+                is_pending || obstacle.lands_until > Some(now)
+            });
         });
     }
 

@@ -34,6 +34,8 @@ pub(super) enum Complaint {
     NotEnded,
     /// The status cannot be read, or is gone.
     StatusLost,
+    /// The definition in the cluster is older than this program.
+    Pruned,
     /// The planner failed.
     Undecided,
 }
@@ -47,6 +49,7 @@ impl Complaint {
             Self::NotCreated => ("NotCreated", "ExecutionError", "create job"),
             Self::NotEnded => ("NotEnded", "ExecutionError", "end jobs"),
             Self::StatusLost => ("StatusLost", "PersistenceError", "read status"),
+            Self::Pruned => ("StatusPruned", "PersistenceError", "write status"),
             Self::Undecided => ("SchedulingError", "SchedulingError", "decide"),
         }
     }

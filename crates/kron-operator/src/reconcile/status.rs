@@ -4,6 +4,7 @@
 //! What is in it, [`Book`] and [`Health`] say; how it is told, `report`.
 
 use super::Look;
+use super::report::Complaint;
 use crate::api::KronJobStatus;
 use crate::book::Book;
 use crate::cluster::Fail;
@@ -12,6 +13,10 @@ use crate::desk::{Held, Untold};
 use crate::plan::Remark;
 use crate::tell::now;
 use kron_core::{Job, Zones};
+
+/// Said once, of the first object of which that is seen.
+const PRUNED: &str = "the API server dropped parts of the status: the definition of KronJobs in \
+                      the cluster is older than this program; apply its deploy/crd.yaml";
 
 impl Look<'_> {
     /// Writes a status with a book of which there is nothing to tell; whether it said anything
@@ -93,11 +98,16 @@ impl Look<'_> {
                 other => other?,
             }
         };
-        let mut desk = self.context.desk();
-        desk.learn(written, now());
-        if let Some(entry) = desk.entry(self.key) {
-            // One before it that had no answer was not heard.
-            entry.untold.clear();
+        let is_news = {
+            let mut desk = self.context.desk();
+            if let Some(entry) = desk.entry(self.key) {
+                // One before it that had no answer was not heard.
+                entry.untold.clear();
+            }
+            desk.learn_written(written, status, now())
+        };
+        if is_news {
+            self.complain(held, Complaint::Pruned, None, PRUNED);
         }
         Ok(true)
     }

@@ -7,7 +7,7 @@
 
 use super::report::Complaint;
 use super::{Case, Look, Then, View, limits};
-use crate::book::Book;
+use crate::book::{Book, has_marks};
 use crate::cluster::Fail;
 use crate::conditions::{Health, INVALID_TEMPLATE, Trouble};
 use crate::desk::{Held, Key};
@@ -138,6 +138,10 @@ impl Look<'_> {
         self.complain(&held, Complaint::Undecided, None, BROKEN);
         self.is_told = true;
         let Ok(job) = held.job.as_ref() else { return Ok(()) };
+        if !has_marks(&held.status) {
+            // With a status and no marks it would be new at each look, and nothing would come due.
+            return Ok(());
+        }
         let trouble = Some(("DecisionFailed", BROKEN.into()));
         let health = Health::of(&Book::kept(&held.status, now()), job, trouble);
         self.write_status(&held, held.status.clone(), &health).await.map(drop)

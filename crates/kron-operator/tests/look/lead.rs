@@ -48,6 +48,33 @@ async fn who_led_before() {
     }
 }
 
+/// A renewal that conflicts with one of our own, of which nobody heard, costs nothing either.
+#[tokio::test]
+async fn a_renewal_that_was_made_after_all() {
+    static PUTS: AtomicU32 = AtomicU32::new(0);
+    let refuses = |asked: &str| {
+        let is_it = asked == "PUT /leases" && PUTS.fetch_add(1, Ordering::Relaxed) == 0;
+        is_it.then_some(409)
+    };
+    let (_server, client) = Server::start(Value::Null, Vec::new(), refuses).await;
+    let fence = Arc::new(Fence::closed());
+    let mut candidate = Candidate::new(client, "shop", "lease", "us");
+    candidate.acquire(&fence, |_| ()).await;
+    let later = async {
+        while PUTS.load(Ordering::Relaxed) < 2 {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let kept = async {
+        tokio::select! {
+            () = candidate.keep(&fence, |_| ()) => false,
+            () = later => true,
+        }
+    };
+    assert_eq!(timeout(Duration::from_secs(30), kept).await, Ok(true));
+    assert!(fence.holds());
+}
+
 /// A request that hangs costs an attempt, not the lease.
 #[tokio::test]
 async fn a_request_that_hangs() {

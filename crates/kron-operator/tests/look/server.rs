@@ -33,6 +33,8 @@ pub struct State {
     /// What it was asked, each in a few words.
     pub asked: Vec<String>,
     pub lease: Value,
+    /// By its definition claims have no schedule and no generation.
+    pub prunes: bool,
 }
 
 impl Server {
@@ -130,6 +132,19 @@ impl State {
         }
         let mut status = patch["status"].clone();
         status.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+        if self.prunes {
+            let claims = status["pending"].as_array_mut().into_iter().flatten();
+            for claim in claims.filter_map(Value::as_object_mut) {
+                claim.retain(|key, _| key != "schedule" && key != "generation");
+            }
+            if let Some(next) = status["nextPeriod"].as_object_mut() {
+                next.retain(|key, _| key != "schedule" && key != "generation");
+            }
+            status.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+        }
+        if self.kronjob["status"] == status {
+            return (200, self.kronjob.clone());
+        }
         self.kronjob["status"] = status;
         let version: u64 = version.as_str().unwrap().parse().unwrap();
         self.kronjob["metadata"]["resourceVersion"] = (version + 1).to_string().into();

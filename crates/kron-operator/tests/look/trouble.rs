@@ -1,10 +1,12 @@
 //! What is said of troubles and what is left of them (OPR-06, OPR-07, ERR-02).
 
-use crate::{Scene, Setting};
+use crate::{Scene, Setting, period};
 use k8s_openapi::api::batch::v1::Job;
 use kron_operator::cluster::Call;
+use kron_operator::tell::now;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 fn generation(kronjob: &mut Value) {
     kronjob["metadata"]["generation"] = 2.into();
@@ -54,6 +56,60 @@ async fn what_cannot_be_read() {
         let state = scene.server.state.lock().unwrap();
         assert_eq!(state.kronjob["status"]["activeCount"], 0, "{place}");
     }
+}
+
+/// A definition in the cluster that is older than the program: what it drops of the status is not
+/// written again and again, and the look comes to its end.
+#[tokio::test]
+async fn an_older_definition() {
+    let mut scene = Scene::set(Setting::default()).await;
+    scene.server.state.lock().unwrap().prunes = true;
+    scene.look().await;
+    let writes = scene.server.count("PATCH /status");
+    assert_eq!(scene.server.count("POST /jobs"), 1);
+    // There is nothing left to do for now.
+    assert!(scene.context.desk().next_wake() > Some(now()));
+    scene.look().await;
+    assert_eq!(scene.server.count("PATCH /status"), writes);
+    // Whatever changes about the object shows that it was dropped; it is written once more.
+    scene.edit(|kronjob| kronjob["metadata"]["labels"] = json!({ "a": "b" }));
+    scene.look().await;
+    assert_eq!(scene.server.count("PATCH /status"), writes + 1);
+    scene.look().await;
+    assert_eq!(scene.server.count("PATCH /status"), writes + 1);
+}
+
+/// OPR-06: why a period was not executed is not forgotten if recording it fails at first.
+#[tokio::test]
+async fn an_obstacle_is_kept_until_it_is_recorded() {
+    static FULL: AtomicBool = AtomicBool::new(false);
+    static REFUSED: AtomicBool = AtomicBool::new(false);
+    let refuses = |asked: &str| match asked {
+        "POST /jobs" => Some(422),
+        "PATCH /status"
+            if FULL.load(Ordering::Relaxed) && !REFUSED.swap(true, Ordering::Relaxed) =>
+        {
+            Some(500)
+        }
+        _ => None,
+    };
+    let age = now().since(period().nominal().instant()).unwrap();
+    let deadline = Duration::from_secs(age.as_secs() + 3);
+    let policy = json!({ "deadline": format!("{}s", deadline.as_secs()) });
+    let scene = Scene::set(Setting { policy, refuses, ..Setting::default() }).await;
+    scene.look().await;
+    let is_over = || scene.period.nominal().instant().saturating_add(deadline) < now();
+    while !is_over() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    FULL.store(true, Ordering::Relaxed);
+    scene.look().await;
+    scene.look().await;
+    assert!(REFUSED.load(Ordering::Relaxed));
+    let state = scene.server.state.lock().unwrap();
+    let last = &state.kronjob["status"]["lastPeriod"];
+    assert_eq!(last["outcome"], "missed");
+    assert!(last["reason"].as_str().unwrap().contains("last attempt"), "{last}");
 }
 
 /// OPR-03: what is being deleted creates nothing, however long somebody else keeps it.

@@ -149,6 +149,30 @@ fn found_after_an_edit() {
     assert_eq!(last.seed_hash, Some(seed_hash));
 }
 
+/// An edit that bars what waits says so; but what had its Job by then did not wait any more.
+#[test]
+fn barred_or_found_after_an_edit() {
+    for (crash, expected) in [
+        ("", "10:00:30 superseded 1"),
+        ("crash-after create\n10:00:10 accept", "10:00:30 executed 10:00"),
+    ] {
+        let world = play(&format!(
+            "09:59:30
+            job 0 10 * * * @seed(stable,salt=first) @policy(deadline=30m)
+            start
+            09:59:40 refuse over quota
+            10:00:10 end
+            {crash}
+            10:00:30 job 0 10 * * * @seed(stable,salt=second) @policy(deadline=30m)
+            start
+            10:00:40 end"
+        ));
+        let told: Vec<&String> =
+            world.log.iter().filter(|line| line.starts_with("10:00:30")).collect();
+        assert_eq!(told, [expected], "{:#?}", world.log);
+    }
+}
+
 /// OPR-04: …also while the spec cannot be used, so that it need not be held for ever.
 #[test]
 fn created_and_not_recorded_while_invalid() {

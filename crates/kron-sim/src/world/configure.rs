@@ -10,7 +10,7 @@ use crate::scenario::{Crash, Definition, PATH};
 use core::time::Duration;
 use kron_core::{Identity, Zones};
 use kron_engine::Engine;
-use kron_engine::commit::{Found, RosterLine};
+use kron_engine::commit::{Found, RosterLine, Rostered};
 use kron_engine::event::{Enrolment, Event};
 use kron_engine::state;
 use std::collections::BTreeSet;
@@ -67,7 +67,11 @@ impl World<'_> {
         let roster = self.disk.roster();
         let others =
             roster.into_iter().filter(|(id, known)| !known.gone && !configured.contains(id));
-        let gone: Vec<RosterLine> = others.map(|(id, _)| RosterLine::Gone(id)).collect();
+        let now = self.clock.moment().now;
+        let gone = |(id, known): (Identity, Rostered)| {
+            RosterLine::departure(&id, known.departed(now)).collect::<Vec<_>>()
+        };
+        let gone: Vec<RosterLine> = others.flat_map(gone).collect();
         // The daemon is there from here on, as far as other crashes go.
         self.ambush = None;
         self.engine =

@@ -278,7 +278,12 @@ impl<'a> World<'a> {
             Told::Tick => Event::Tick,
             Told::AtGate(run, process) => {
                 let Some(known) = self.processes.get(&process) else { return Ok(()) };
-                let event = Event::Prepared { run, process: known.kept(), user: None };
+                let event = Event::Prepared {
+                    run,
+                    process: known.kept(),
+                    user: None,
+                    begun: Duration::ZERO,
+                };
                 self.note(Fact::AtGate { run })?;
                 event
             }

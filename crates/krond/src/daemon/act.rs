@@ -62,17 +62,19 @@ impl Daemon {
         for spawned in self.launcher.results() {
             let run = RunId(spawned.run);
             let failure = match spawned.result {
-                Ok(prepared) => match self.processes.arrived(run, prepared, &self.poll) {
-                    Ok(_) => {
-                        crash::point("spawned");
-                        continue;
+                Ok(prepared) => {
+                    match self.processes.arrived(run, prepared, spawned.begun, &self.poll) {
+                        Ok(_) => {
+                            crash::point("spawned");
+                            continue;
+                        }
+                        Err(error) => StartFailure {
+                            operation: "watch the process",
+                            message: error.to_string(),
+                            is_transient: true,
+                        },
                     }
-                    Err(error) => StartFailure {
-                        operation: "watch the process",
-                        message: error.to_string(),
-                        is_transient: true,
-                    },
-                },
+                }
                 Err(_) if !self.processes.failed(run) => continue,
                 Err(refusal) => StartFailure {
                     operation: "start a process",
@@ -97,8 +99,9 @@ impl Daemon {
                     other => other,
                 };
                 let (process, user) = (tended.process.clone(), tended.user.clone());
+                let begun = tended.begun;
                 crash::point("ready");
-                return self.events.push_back(Event::Prepared { run, process, user });
+                return self.events.push_back(Event::Prepared { run, process, user, begun });
             }
             Ready::Ready(Report::Failed(error)) => StartFailure {
                 operation: error.step.as_str(),

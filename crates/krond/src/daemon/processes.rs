@@ -8,6 +8,7 @@ use kron_engine::kept::Process;
 use rustix::process::{Signal, pidfd_send_signal};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 /// All processes the daemon has to do with.
 #[derive(Debug, Default)]
@@ -29,6 +30,8 @@ pub(super) struct Tended {
     pub gate: Door,
     /// The user it becomes.
     pub user: Option<Box<str>>,
+    /// Uptime at which somebody began to make it.
+    pub begun: Duration,
     /// Another process of its group that is waited for.
     pub member: Option<OwnedFd>,
 }
@@ -57,6 +60,7 @@ impl Processes {
         &mut self,
         run: RunId,
         prepared: Prepared,
+        begun: Duration,
         poll: &Poll,
     ) -> std::io::Result<bool> {
         let Some(user) = self.expected.remove(&run) else {
@@ -71,8 +75,8 @@ impl Processes {
             self.end(process.pid, pidfd, poll);
             return Err(error);
         }
-        let tended =
-            Tended { process, pidfd, is_child: true, gate: Door::Closed(gate), user, member: None };
+        let gate = Door::Closed(gate);
+        let tended = Tended { process, pidfd, is_child: true, gate, user, begun, member: None };
         self.runs.insert(run, tended);
         Ok(true)
     }
@@ -91,8 +95,15 @@ impl Processes {
         poll: &Poll,
     ) -> std::io::Result<()> {
         poll.add(&pidfd, Source::Process(run), Interest::Read)?;
-        let tended =
-            Tended { process, pidfd, is_child: false, gate: Door::None, user: None, member: None };
+        let tended = Tended {
+            process,
+            pidfd,
+            is_child: false,
+            gate: Door::None,
+            user: None,
+            begun: Duration::ZERO,
+            member: None,
+        };
         self.runs.insert(run, tended);
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::store::{Store, StoreError, Warning};
 use kron_core::line::{Level, Line};
 use kron_core::{Identity, UtcInstant, Zones};
 use kron_engine::Engine;
-use kron_engine::commit::Found;
+use kron_engine::commit::{Found, Rostered};
 use kron_engine::event::Enrolment;
 use kron_engine::kept::Active;
 use kron_tab::Entry;
@@ -72,7 +72,7 @@ pub struct Enrolled {
     pub jobs: Vec<Enrolment>,
     /// Jobs that were configured once and are no longer, as far as the roster has
     /// heard; those that are known already among them.
-    pub others: Vec<Identity>,
+    pub others: Vec<(Identity, Rostered)>,
     /// What there is to say.
     pub lines: Vec<Line>,
 }

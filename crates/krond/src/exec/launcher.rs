@@ -7,6 +7,7 @@
 use super::nursery::Nurseries;
 use super::spawn::{self, Prepared};
 use super::{is_transient, process, stray};
+use crate::clock::uptime;
 use kron_host::launch::{Plan, PlanError};
 use nix::errno::Errno;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
@@ -85,6 +86,8 @@ pub struct Order {
     pub(super) plan: MakePlan,
     /// Whether making the plan asks the user database.
     asks: bool,
+    /// Uptime at which a thread took it up, once one has.
+    begun: Option<Duration>,
 }
 
 impl Order {
@@ -95,7 +98,15 @@ impl Order {
         plan: impl FnOnce() -> Result<Plan, PlanError> + Send + 'static,
     ) -> Self {
         let (stdout, stderr) = (Target::Inherit, Target::Inherit);
-        Self { run, stdout, stderr, tag: tag.into(), plan: Box::new(plan), asks: false }
+        Self {
+            run,
+            stdout,
+            stderr,
+            tag: tag.into(),
+            plan: Box::new(plan),
+            asks: false,
+            begun: None,
+        }
     }
 
     /// The same with a plan that asks the user database, or not.
@@ -166,6 +177,8 @@ impl std::error::Error for Refusal {}
 pub struct Spawned {
     /// What the order called it.
     pub run: u64,
+    /// Uptime at which it was begun: until then it waited for others.
+    pub begun: Duration,
     /// The process, or why there is none.
     pub result: Result<Prepared, Refusal>,
 }
@@ -329,7 +342,7 @@ impl Drop for Launcher {
 impl Shared {
     fn serve(&self) {
         while let Some(order) = self.wait() {
-            let run = order.run;
+            let (run, begun) = (order.run, order.begun.unwrap_or_else(uptime));
             let spawned = spawn::spawn(&self.options, order, |order| {
                 let is_crowded = || lock(&self.orders).waiting.len() >= CROWD;
                 self.nurseries.bear(&self.options.program, order, is_crowded)
@@ -341,7 +354,7 @@ impl Shared {
                 prepared
             });
             self.adopt_strays();
-            lock(&self.results).push(Spawned { run, result });
+            lock(&self.results).push(Spawned { run, begun, result });
             // Fails only if 2^64 results are waiting.
             let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
         }
@@ -389,9 +402,10 @@ impl Shared {
         let mut orders = lock(&self.orders);
         while let Some(order) = orders.unplanned.pop_front().filter(|_| !orders.is_over) {
             drop(orders);
+            let begun = Some(uptime());
             let plan = (order.plan)();
             orders = lock(&self.orders);
-            orders.waiting.push_back(Order { plan: Box::new(move || plan), ..order });
+            orders.waiting.push_back(Order { plan: Box::new(move || plan), begun, ..order });
             self.news.notify_one();
         }
         orders.planners -= 1;

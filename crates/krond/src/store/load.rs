@@ -8,7 +8,7 @@ use super::error::{Problem, Reason, StoreError, Warning};
 use super::folder::{Folder, Step, distrust, is_distrusted};
 use super::{Store, names, parallel};
 use kron_core::{Identity, UtcInstant};
-use kron_engine::commit::{Found, RosterLine};
+use kron_engine::commit::{Found, RosterLine, Rostered};
 use kron_engine::kept::Kept;
 use kron_engine::state::{self, FILE_BYTES, StateError};
 use std::collections::HashSet;
@@ -24,7 +24,7 @@ pub struct Loaded {
     /// For each identity, in order.
     pub found: Vec<Found>,
     /// Jobs that the roster takes to be configured and nobody asked for.
-    pub others: Vec<Identity>,
+    pub others: Vec<(Identity, Rostered)>,
     /// What is to be told about it.
     pub warnings: Vec<Warning>,
 }
@@ -110,7 +110,7 @@ impl Store {
         &self,
         identities: &[Identity],
         found: &mut [Found],
-    ) -> Result<Vec<Identity>, Problem> {
+    ) -> Result<Vec<(Identity, Rostered)>, Problem> {
         let mut roster = self.roster.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = roster.take(&self.folder)?;
         let mut news = Vec::new();
@@ -128,7 +128,7 @@ impl Store {
             Problem::failed(self.folder.path_of(names::ROSTER), step, error)
         })?;
         known.retain(|_, rostered| !rostered.gone);
-        Ok(known.into_keys().collect())
+        Ok(known.into_iter().collect())
     }
 }
 

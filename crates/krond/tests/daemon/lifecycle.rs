@@ -169,6 +169,24 @@ fn lif_07_a_pid_file_of_another_is_left_alone() {
     assert!(!path.exists());
 }
 
+/// One that cannot have its socket leaves the PID file to the daemon that has both; and one that
+/// cannot have its PID file leaves no socket.
+#[test]
+fn lif_07_a_start_that_fails_touches_nothing_of_another() {
+    let (first, second) = (Place::with(WAITS), Place::with(WAITS));
+    let (pid, socket) = (first.at("pid"), first.at("socket"));
+    let arguments = ["--pid-file", pid.to_str().unwrap(), "--socket", socket.to_str().unwrap()];
+    let one = first.start(-30.0, &arguments);
+    second.start_fails(&arguments).exits(4);
+    assert_eq!(first.read("pid").trim(), one.pid().to_string());
+    one.stop();
+    assert!(!pid.exists() && !socket.exists());
+    let nowhere = first.at("none/pid");
+    let arguments = ["--pid-file", nowhere.to_str().unwrap(), "--socket", socket.to_str().unwrap()];
+    first.start_fails(&arguments).exits(4);
+    assert!(!socket.exists());
+}
+
 /// As the first process of a container it collects what others leave behind, passes
 /// signals on, and is asked from outside.
 #[test]

@@ -192,7 +192,10 @@ impl World {
         // The store's part: whoever is not configured at a start is gone.
         for (identity, known) in &mut self.store.roster {
             let name = identity.as_str().rsplit(':').next().unwrap_or_default();
-            known.gone |= !self.entries.contains_key(name);
+            if !self.entries.contains_key(name) && !known.gone {
+                known.seen = known.departed(self.wall).or(known.seen);
+                known.gone = true;
+            }
         }
         self.engine = Some(Engine::new(self.settings, Zones::bundled(), self.moment()));
         self.reload();
@@ -351,8 +354,12 @@ impl World {
                 if let Some(info) = self.runs.get_mut(&run) {
                     info.pid = Some(pid);
                 }
-                let dies = self.processes.get(&pid).is_some_and(|p| p.behaviour.dies_at_gate);
-                self.send(Event::Prepared { run, process: process(pid), user: None });
+                let behaviour = self.processes.get(&pid).map(|p| p.behaviour.clone());
+                let behaviour = behaviour.unwrap_or_default();
+                let took = behaviour.ready.unwrap_or_default().saturating_sub(behaviour.queued);
+                let begun = self.uptime.saturating_sub(took);
+                let dies = behaviour.dies_at_gate;
+                self.send(Event::Prepared { run, process: process(pid), user: None, begun });
                 if dies && self.engine.is_some() {
                     self.todo.insert(0, (self.uptime, Todo::Exit(pid)));
                 }

@@ -8,6 +8,8 @@ use core::time::Duration;
 pub struct Behaviour {
     /// From preparation to READY; `None` for never.
     pub ready: Option<Duration>,
+    /// How much of that nobody had begun with it.
+    pub queued: Duration,
     /// There is no READY but this: message, and whether it is transient.
     pub fail: Option<bool>,
     /// How long the command runs; `None` for ever.
@@ -25,6 +27,7 @@ impl Default for Behaviour {
     fn default() -> Self {
         Self {
             ready: Some(Duration::ZERO),
+            queued: Duration::ZERO,
             fail: None,
             run: Some(Duration::from_secs(1)),
             code: 0,
@@ -45,6 +48,7 @@ impl Behaviour {
             match word.split_once('=').unwrap_or((word, "")) {
                 ("ready", "never") => behaviour.ready = None,
                 ("ready", text) => behaviour.ready = Some(duration(text)),
+                ("queued", text) => behaviour.queued = duration(text),
                 ("fail", "transient") => behaviour.fail = Some(true),
                 ("fail", "permanent") => behaviour.fail = Some(false),
                 ("run", text) => behaviour.run = length(text),
