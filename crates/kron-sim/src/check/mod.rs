@@ -396,6 +396,8 @@ impl Checker {
         // If other jobs know of a later time, it may be idle until then. This definition or an
         // earlier one may have run what lies ahead still.
         let lead = job.lead().max(def.job.window().lead());
+        // It is kept in whole seconds.
+        let lead = lead.saturating_add(Duration::from_secs(1));
         let ahead = furthest.saturating_add(lead).max(job.reach());
         job.quiet_before = job.quiet_before.max(furthest);
         job.quiet_through = job.quiet_through.max(ahead);
