@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::control::Request;
 use crate::place;
 use crate::store::{self, Store, StoreError};
-use kron_core::{Identity, Seen};
+use kron_core::{Identity, Seen, nearest};
 use kron_engine::commit::{Batch, RosterLine, Snapshot};
 use kron_engine::kept::Kept;
 use kron_term::choice::Format;
@@ -61,20 +61,34 @@ fn from_files(arguments: &AskJob) -> Result<Value, Failure> {
     }
 }
 
-/// Without a daemon nobody knows names; identities still mean something.
+/// Without a daemon the roster says which jobs there are; an identity it does not know still
+/// means something.
 fn offline(arguments: &AskJob) -> Result<(std::path::PathBuf, Identity), Failure> {
     let directory = place::state_dir(&arguments.ask.place)
         .ok_or_else(|| Failure::new(USER, "no home directory, so no state is known"))?;
-    if !arguments.job.contains(':') {
-        return Err(Failure::new(
-            USER,
-            format!("krond is not running, so `{}` could be any job of that name", arguments.job),
-        )
-        .hint("name its identity, such as `/etc/krond.d/shop.kron:backup`"));
+    let word = &*arguments.job;
+    if word.contains(':') {
+        let identity = Identity::new(word);
+        let identity = identity.map_err(|error| Failure::new(USER, error.to_string()))?;
+        return Ok((directory, identity));
     }
-    let identity =
-        Identity::new(&arguments.job).map_err(|error| Failure::new(USER, error.to_string()))?;
-    Ok((directory, identity))
+    let known = store::identities(&directory);
+    let name = |identity: &'_ Identity| identity.as_str().rsplit(':').next().map(String::from);
+    let mut meant = known.iter().filter(|identity| name(identity).as_deref() == Some(word));
+    let failure = |what: String| Failure::new(USER, format!("krond is not running, and {what}"));
+    match (meant.next(), meant.next()) {
+        (Some(one), None) => Ok((directory, one.clone())),
+        (Some(one), Some(other)) => Err(failure(format!("there are several jobs `{word}`"))
+            .hint(format!("name an identity, such as `{one}` or `{other}`"))),
+        (None, _) => {
+            let names: Vec<String> = known.iter().filter_map(name).collect();
+            let hint = match nearest(word, names.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "name its identity, such as `/etc/krond.d/shop.kron:backup`".into(),
+            };
+            Err(failure(format!("its state knows no job `{word}`")).hint(hint))
+        }
+    }
 }
 
 fn reset(arguments: &AskJob) -> Result<u8, Failure> {

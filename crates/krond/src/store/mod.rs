@@ -28,6 +28,7 @@ mod spares;
 pub use error::{CommitError, Problem, Reason, StoreError, Warning};
 pub use folder::{Fault, Step};
 pub use load::Loaded;
+pub use roster::identities;
 
 use folder::Folder;
 use kron_core::{Identity, UtcInstant};

@@ -11,10 +11,11 @@ use kron_core::{Identity, UtcInstant};
 use kron_engine::commit::{RosterLine, Rostered};
 use kron_engine::roster::{self, HEADER, LINE_BYTES, Line};
 use kron_engine::state::StateError;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// What the roster says of every job.
 pub(super) type Known = HashMap<Identity, Rostered>;
@@ -153,6 +154,19 @@ fn lines_for(rostered: &Rostered) -> usize {
     }
     let Rostered { seen, has_file, gone } = rostered;
     usize::from(seen.is_some()) + usize::from(*has_file) + usize::from(*gone)
+}
+
+/// The jobs that a roster knows of, as far as it can be read, for somebody who asks. It is only
+/// appended to, so reading it needs no lock.
+pub fn identities(directory: &Path) -> BTreeSet<Identity> {
+    let lines =
+        File::open(directory.join(ROSTER)).ok().map(|file| BufReader::new(file).split(b'\n'));
+    let lines = lines.into_iter().flatten().map_while(Result::ok);
+    let identity = |line: Vec<u8>| match roster::read(&line) {
+        Ok(Line::Of(line)) => Some(line.into_identity()),
+        _ => None,
+    };
+    lines.filter_map(identity).collect()
 }
 
 /// Reads line by line, so that memory is bounded by the number of jobs.

@@ -499,7 +499,7 @@ fn fault_21_state_is_reset_without_a_daemon() {
         assert_eq!(fs::read(place.state_file("a")).unwrap(), before);
         daemon.stop();
         // The way out.
-        place.ask(&["state", "reset", "a"]).exits(1).says("identity");
+        place.ask(&["state", "reset", "somebody"]).exits(1).says("identity");
         place.ask(&["state", "reset", &place.identity("nobody-knows")]).exits(1);
         place.ask(&["state", "reset", &place.identity("a")]).exits(0).prints("forgotten");
         let state = place.state("a");

@@ -176,12 +176,19 @@ fn state_show_and_reset_with_and_without_a_daemon() {
     assert_eq!(place.record().len(), 1);
     daemon.stop();
     let identity = place.identity("a");
-    place.ask(&["state", "show", &identity]).exits(0).prints(&identity);
-    place.ask(&["state", "reset", &identity]).exits(0);
+    // The roster knows whom the name means.
+    for word in ["a", &identity] {
+        place.ask(&["state", "show", word]).exits(0).prints(&identity);
+        place.ask(&["state", "reset", word]).exits(0);
+    }
+    place.ask(&["state", "show", "b"]).exits(1).says("no job `b`");
     let daemon = place.start(20.0, &[]);
     a_moment();
     daemon.stop();
     assert_eq!(place.record().len(), 1);
+    let other = place.write("other.kron", "0 12 * * * name=a command=/bin/true\n");
+    place.start(20.0, &[other.to_str().unwrap()]).stop();
+    place.ask(&["state", "show", "a"]).exits(1).says("there are several jobs `a`");
 }
 
 /// What a reset without a daemon leaves alone: the rest of the history, that a job is
