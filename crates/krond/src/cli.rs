@@ -273,8 +273,8 @@ pub enum StateCommand {
     ///
     /// The way out when a clock that was wrong once left marks in the future.
     /// Nothing due before now runs, but what ran under the wrong clock may run
-    /// again when its time comes. Works with and without a running daemon; without
-    /// one, the job is named by its identity.
+    /// again when its time comes, and so may what ran ahead before state was lost. Works
+    /// with and without a running daemon.
     Reset(AskJob),
 }
 
