@@ -61,7 +61,7 @@ pub struct Run {
     #[arg(long, default_value = "10s", value_name = "DURATION", value_parser = duration)]
     pub max_dispatch_lag: Duration,
     /// Requests to create Jobs that are under way at once
-    #[arg(long, default_value_t = 64, value_name = "N")]
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub concurrency: u16,
     /// How lines are written
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]

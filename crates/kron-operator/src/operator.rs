@@ -16,7 +16,9 @@ use kron_core::{Attention, Lapse, UtcInstant};
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject};
 use kube::runtime::WatchStreamExt;
+use kube::runtime::utils::{Backoff, ResetTimerBackoff};
 use kube::runtime::watcher::{self, Event, watcher};
+use std::fmt::Display;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
@@ -47,8 +49,8 @@ pub async fn run(
         ),
         None => (Api::all_with(client.clone(), &kind), Api::all(client)),
     };
-    let kronjobs = watcher(kronjobs, watcher::Config::default()).default_backoff();
-    let jobs = watcher(jobs, watcher::Config::default().labels(KRONJOB_LABEL)).default_backoff();
+    let kronjobs = watcher(kronjobs, watcher::Config::default()).backoff(pauses());
+    let jobs = watcher(jobs, watcher::Config::default().labels(KRONJOB_LABEL)).backoff(pauses());
     let (mut kronjobs, mut jobs) = (Box::pin(kronjobs), Box::pin(jobs));
     let (done, mut told) = unbounded_channel();
     let mut office = Office {
@@ -91,6 +93,41 @@ pub async fn run(
         office.running -= usize::from(matches!(told, Told::Finished(_)));
     }
     Ok(())
+}
+
+/// Pauses between attempts to watch. What is due may have a deadline of seconds, and this is one
+/// client: it does not wait for half a minute, as is usual for those of which there are many.
+struct Pauses(Duration);
+
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+fn pauses() -> ResetTimerBackoff<Pauses> {
+    ResetTimerBackoff::new(Pauses(FIRST_PAUSE), Duration::from_secs(60))
+}
+
+impl Iterator for Pauses {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        let longer = (self.0 * 2).min(LONGEST_PAUSE);
+        Some(std::mem::replace(&mut self.0, longer))
+    }
+}
+
+impl Backoff for Pauses {
+    fn reset(&mut self) {
+        self.0 = FIRST_PAUSE;
+    }
+}
+
+/// Whether there is no such kind of object.
+fn is_unknown(error: &watcher::Error) -> bool {
+    use watcher::Error::{InitialListFailed, WatchFailed, WatchStartFailed};
+    let (InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error)) = error else {
+        return false;
+    };
+    matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 
 /// What those who look at a `KronJob` tell.
@@ -137,7 +174,13 @@ impl Office {
                 drop(desk);
                 self.look(&key, None);
             }
-            Err(error) => self.complain("watch KronJobs", &error),
+            Err(error) if is_unknown(&error) => self.complain(
+                Level::Error,
+                "watch KronJobs",
+                &"the cluster has no KronJobs: `kron-operator crd | kubectl apply --server-side -f -` \
+                  installs their definition",
+            ),
+            Err(error) => self.complain(Level::Warn, "watch KronJobs", &error),
         }
     }
 
@@ -163,7 +206,7 @@ impl Office {
             Ok(Event::InitDone) => return desk.job_list_ends(now()),
             Ok(Event::Delete(job)) => desk.forget_job(&job),
             Err(error) => {
-                self.complain("watch Jobs", &error);
+                self.complain(Level::Warn, "watch Jobs", &error);
                 None
             }
         };
@@ -266,8 +309,8 @@ impl Office {
         }
     }
 
-    fn complain(&self, operation: &str, error: &dyn std::error::Error) {
-        let line = Line::new(Level::Warn, "error")
+    fn complain(&self, level: Level, operation: &str, error: &dyn Display) {
+        let line = Line::new(level, "error")
             .with("error_type", "SystemError")
             .with("operation", operation)
             .with("message", error);

@@ -153,11 +153,12 @@ async fn run(arguments: Run) -> Result<(), Fatal> {
             .with("namespace", arguments.namespace.as_deref().unwrap_or("all"))
             .with("tzdb", kron_core::Zones::bundled().version()),
     );
+    let lease_namespace = arguments.lease_namespace.clone().unwrap_or(namespace);
+    let lease = format!("{lease_namespace}/{}", arguments.lease_name);
     let complain = |fail: &Fail| {
         context.meter.failure();
-        teller.log(&about_lease("renew the lease", fail));
+        teller.log(&about_lease("renew the lease", fail).with("lease", &lease));
     };
-    let lease_namespace = arguments.lease_namespace.clone().unwrap_or(namespace);
     let mut candidate = Candidate::new(client, &lease_namespace, &arguments.lease_name, &identity);
     if arguments.leader_elect {
         tokio::select! {
@@ -186,7 +187,7 @@ async fn run(arguments: Run) -> Result<(), Fatal> {
         }
         None => {
             // Another may lead already: nothing more is done here, not even tidily.
-            let why = "the lease was lost; another replica takes over";
+            let why = "the lease was lost; another replica may lead now";
             Err(Fatal { code: STATE, ..system("renew the lease", &why) })
         }
     }
@@ -197,7 +198,7 @@ fn context(arguments: &Run, client: Client, fence: Arc<Fence>, identity: &str) -
     let meter = Arc::new(Meter::default());
     let counter = Arc::clone(&meter);
     let cluster = Cluster::new(client, fence).counted(Arc::new(move |call| counter.call(call)));
-    let lanes = Arc::new(Lanes::new(usize::from(arguments.concurrency.max(1))));
+    let lanes = Arc::new(Lanes::new(usize::from(arguments.concurrency)));
     let quiet = Arc::clone(&lanes);
     let (format, level) = (arguments.log_format, arguments.log_level.into());
     let (teller, telling) = Teller::new(

@@ -102,6 +102,20 @@ pub fn to_come(record: &Record, deadline: &str, now: UtcSecond) -> Rows {
     vec![("outcome", fate), ("if late", format!("missed from {late} after the chosen time on"))]
 }
 
+/// What else decides that: runs of the job that go on, by their processes.
+#[must_use]
+pub fn while_running(concurrency: &str, pids: &[u32]) -> Option<(&'static str, String)> {
+    let pids: Vec<String> = pids.iter().map(ToString::to_string).collect();
+    let (noun, verb) = if pids.len() == 1 { ("process", "runs") } else { ("processes", "run") };
+    let pids = pids.join(", ");
+    match concurrency {
+        _ if pids.is_empty() => None,
+        "forbid" => Some(("if busy", format!("skipped if {noun} {pids} still {verb} then"))),
+        "replace" => Some(("if busy", format!("{noun} {pids}: ended first, if still there then"))),
+        _ => None,
+    }
+}
+
 /// A period that could not be started yet.
 #[must_use]
 pub fn blocked(obstacle: &str, retry_at: Option<&str>, missed_at: &str) -> String {
@@ -110,7 +124,8 @@ pub fn blocked(obstacle: &str, retry_at: Option<&str>, missed_at: &str) -> Strin
 }
 
 /// A period of a suspended job.
-pub const SUSPENDED: &str = "the job is suspended: nothing happens, and nothing is recorded";
+pub const SUSPENDED: &str = "the job is suspended: nothing happens, and nothing is recorded; once \
+                             it is resumed, the latest period that passed runs if its deadline allows";
 /// A period that waits because of `concurrency=replace`.
 pub const REPLACING: &str = "waits for the execution before it to end";
 /// A period that waits because of `concurrency=forbid`.

@@ -6,7 +6,7 @@ use crate::schema;
 use kron_core::{Span, Zones};
 use kron_import::yaml::Node;
 use kron_term::diagnostic::Finding;
-use kron_term::failure::Failure;
+use kron_term::failure::{Failure, USER};
 use krontab::import::read_one;
 use krontab::lint::{Adviser, Report};
 
@@ -18,9 +18,10 @@ pub fn validate(arguments: &Validate, zones: &mut Zones) -> Result<u8, Failure> 
     let files = arguments.files.iter().map(|path| read_one(path)).collect::<Result<Vec<_>, _>>()?;
     let schema = schema::spec();
     let mut report = Report::new(&arguments.telling, zones)?;
-    let mut others = 0;
+    let (mut others, mut all) = (0, 0);
     for (shown, text) in &files {
         let (objects, mistake) = manifest::objects(text);
+        all += objects.len() + usize::from(mistake.is_some());
         let mut findings: Vec<Finding> = mistake.iter().map(manifest::not_yaml).collect();
         let (ours, theirs): (Vec<Node>, Vec<Node>) =
             objects.into_iter().partition(manifest::is_ours);
@@ -40,6 +41,9 @@ pub fn validate(arguments: &Validate, zones: &mut Zones) -> Result<u8, Failure> 
             findings.extend(manifest.findings);
         }
         report.findings(shown, text.as_bytes(), count, findings);
+    }
+    if all == 0 {
+        return Err(Failure::new(USER, "there is nothing in it: no object to validate"));
     }
     report.others = Some(others);
     Ok(report.finish())

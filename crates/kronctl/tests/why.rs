@@ -283,7 +283,7 @@ fn what_will_be() {
         &json!({}),
         vec![],
         "2026-03-03",
-        "suspended\noutcome       the job is suspended: nothing happens, and nothing is recorded",
+        "suspended\noutcome       the job is suspended: nothing happens, and nothing is recorded; once it is resumed, the latest period that passed runs if its deadline allows",
     );
     check(
         "0 10 * * * @win(after,1h) @only(hours=3)",
@@ -364,7 +364,7 @@ fn around_now() {
         &last,
         vec![],
         "",
-        "closed\noutcome       missed: too late\noutcome       the job is suspended: nothing happens, and nothing is recorded",
+        "closed\noutcome       missed: too late\noutcome       the job is suspended: nothing happens, and nothing is recorded; once it is resumed, the latest period that passed runs if its deadline allows",
     );
 }
 
@@ -391,7 +391,7 @@ fn without_a_cluster() {
         (
             "0 10 * * * @policy(suspend=true)",
             None,
-            "suspended\noutcome       the job is suspended: nothing happens, and nothing is recorded",
+            "suspended\noutcome       the job is suspended: nothing happens, and nothing is recorded; once it is resumed, the latest period that passed runs if its deadline allows",
         ),
         (
             "0 10 * * * @win(after,1h) @only(hours=3)",

@@ -46,7 +46,11 @@ pub fn store(what: &StoreError) -> Vec<Line> {
                 .with("message", what)
                 .with(
                     "hint",
-                    "`krond status` asks it; another state directory is for another krond",
+                    format_args!(
+                        "`krond status --state-dir {}` asks it; another state directory is for \
+                         another krond",
+                        path.parent().unwrap_or(path).display()
+                    ),
                 ),
         ],
         StoreError::Refused(problems) => problems.iter().map(problem).collect(),

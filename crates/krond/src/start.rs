@@ -128,6 +128,7 @@ struct Prepared {
     scrapes: Option<TcpListener>,
     paths: Vec<PathBuf>,
     surroundings: Surroundings,
+    left_out: usize,
 }
 
 fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepared, Failure> {
@@ -228,6 +229,7 @@ fn prepare(arguments: &Start, clock: &Clock, log: &mut Logger) -> Result<Prepare
         scrapes,
         paths,
         surroundings,
+        left_out: report.count(),
     })
 }
 
@@ -262,6 +264,7 @@ impl Prepared {
             shutdown: arguments.shutdown.into(),
             way: place::way(arguments),
             surroundings: self.surroundings,
+            left_out: self.left_out,
         };
         let end = match Daemon::new(self.engine, parts) {
             Ok(daemon) => daemon.run(self.configuration),

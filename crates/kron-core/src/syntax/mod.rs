@@ -311,7 +311,13 @@ impl<'a> Fields<'a> {
         let [.., extra] = self.words;
         let start = if self.count > 5 { extra.at } else { self.end };
         let span = Span::new(start, self.end);
+        let zone = self.words.iter().find_map(|word| {
+            word.text.strip_prefix("CRON_TZ=").or_else(|| word.text.strip_prefix("TZ="))
+        });
         let hint = match self.count {
+            _ if let Some(zone) = zone => {
+                Some(format!("a zone is written behind the five fields: `@tz({zone})`"))
+            }
             6.. if extra.text.contains('(') => {
                 Some(format!("modifiers begin with `@`: `@{}`", extra.text))
             }

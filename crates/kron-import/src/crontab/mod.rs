@@ -197,7 +197,7 @@ impl Reader<'_> {
                 if words.next().is_some() && user {
                     draft.refuse(format!(
                         "{} is a user; is this a system crontab, which names one in \
-                         each line?",
+                         each line? `krontab import system-crontab` reads those",
                         quoted(first)
                     ));
                 }

@@ -37,6 +37,14 @@ pub fn status(arguments: &Ask) -> Result<u8, Failure> {
     if let Some(at) = instant("reloadRejectedAt") {
         row("", format!("as it was before {at}: a reload was refused; `krond reload` says why"));
     }
+    let left_out = number(&status["leftOut"]);
+    if left_out > 0 {
+        let mistakes = if left_out == 1 { "mistake" } else { "mistakes" };
+        row(
+            "",
+            format!("without the entries of {left_out} {mistakes}; `krontab lint` shows where"),
+        );
+    }
     row("state", text(&status, "stateDir").into());
     row("jobs", format!("{}, {} running", number(&status["jobs"]), number(&status["running"])));
     match instant("next") {
@@ -106,7 +114,9 @@ pub fn stop(arguments: &Stop) -> Result<u8, Failure> {
         (is_heard, leaves) = (true, text(&row, "stopping") == "detach");
         let running = row["running"].as_u64().unwrap_or(0);
         let what = match text(&row, "stopping") {
-            "wait" if running > 0 => format!("waiting for {}\n", jobs(running)),
+            "wait" if running > 0 => {
+                format!("waiting for {} (`krond stop --now` ends them)\n", jobs(running))
+            }
             "terminate" if running > 0 => format!("ending {}\n", jobs(running)),
             "detach" if running > 0 => format!("leaving {}\n", jobs(running)),
             _ => return,

@@ -38,7 +38,7 @@ pub fn why(arguments: &Why) -> Result<u8, Failure> {
         return Err(Failure::new(USER, format!("nothing to tell about `{}`: {why}", job.job)));
     }
     for period in periods {
-        let context = Context { answer: period, zone: &zone, now, deadline: policy.deadline };
+        let context = Context { answer: period, zone: &zone, now, policy, job: &job };
         out += "\n";
         out += &context.period()?;
     }
@@ -63,7 +63,8 @@ struct Context<'a> {
     answer: &'a Value,
     zone: &'a Zone,
     now: UtcSecond,
-    deadline: &'a str,
+    policy: Policy<'a>,
+    job: &'a JobView,
 }
 
 impl Context<'_> {
@@ -119,7 +120,13 @@ impl Context<'_> {
             }
             Standing::Replacing => period::REPLACING.into(),
             Standing::PutOff => period::PUT_OFF.into(),
-            Standing::Waiting => return period::to_come(record, self.deadline, self.now),
+            Standing::Waiting => {
+                let mut rows = period::to_come(record, self.policy.deadline, self.now);
+                let pids: Vec<u32> = self.job.running.iter().filter_map(|run| run.pid).collect();
+                let busy = period::while_running(self.policy.concurrency, &pids);
+                rows.extend(busy.filter(|_| !record.unschedulable));
+                return rows;
+            }
             Standing::Suspended => period::SUSPENDED.into(),
             Standing::Closed { last: Some(last) } => match &last.reason {
                 Some(reason) => format!("{}: {reason}", last.outcome),

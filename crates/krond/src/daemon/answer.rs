@@ -124,7 +124,10 @@ impl Daemon {
                 let refusal = Refusal::new(USER, format!("there is no job `{word}`"));
                 Err(match near {
                     Some(name) => refusal.hint(format!("did you mean `{name}`?")),
-                    None => refusal.hint("`krond jobs` lists them"),
+                    None => refusal.hint(
+                        "`krond jobs` lists them; of one that was removed, `krond state show` has \
+                         what is kept, by its identity",
+                    ),
                 })
             }
             _ => {
@@ -155,6 +158,7 @@ impl Daemon {
             "next": gauges.next.map(|next| next.to_string()),
             "stopping": self.engine.is_stopping(),
             "reloadRejectedAt": self.rejected_at.map(|at| at.to_string()),
+            "leftOut": self.left_out,
             "outcomes": {
                 "executed": tally.executed,
                 "skipped": tally.skipped,
@@ -187,13 +191,15 @@ impl Daemon {
     fn history(&self, key: JobKey, history: &[Finished]) -> Answer {
         let entry = self.engine.entry(key).ok_or_else(gone)?;
         let rows: Vec<Value> = history.iter().map(finished_json).collect();
-        let last = self.engine.view(key, self.clock.moment().now).and_then(|view| view.last);
+        let view = self.engine.view(key, self.clock.moment().now);
+        let (last, running) = view.map(|view| (view.last, view.running)).unwrap_or_default();
         Ok(json!({
             "job": entry.name(),
             "identity": entry.job.identity().to_string(),
             "timezone": entry.job.zone().name(),
             "history": rows,
             "last": last,
+            "running": running,
         }))
     }
 

@@ -71,6 +71,8 @@ pub struct Parts {
     pub way: Way,
     /// What jobs get of us.
     pub surroundings: Surroundings,
+    /// Mistakes in the configuration, whose entries are left out of it.
+    pub left_out: usize,
 }
 
 /// What every job gets unless it says otherwise.
@@ -126,6 +128,8 @@ pub struct Daemon {
     is_wasteful: bool,
     /// When the latest configuration was refused, if it was.
     rejected_at: Option<UtcSecond>,
+    /// Mistakes in the configuration in force, whose entries are left out of it.
+    left_out: usize,
     end: Option<End>,
 }
 
@@ -182,6 +186,7 @@ impl Daemon {
             is_ready: false,
             is_wasteful: false,
             rejected_at: None,
+            left_out: parts.left_out,
             end: None,
         })
     }
@@ -496,7 +501,7 @@ impl Daemon {
             Effect::Forget(run) => self.processes.forget(run),
             Effect::Reloaded(changes) => {
                 if self.is_ready {
-                    self.rejected_at = None;
+                    (self.rejected_at, self.left_out) = (None, 0);
                     self.answer_reload(Ok(changes));
                     self.read_again(moment);
                     self.is_wasteful = true;

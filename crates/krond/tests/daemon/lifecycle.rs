@@ -90,6 +90,11 @@ fn err_31_lif_04_keep_going_runs_the_valid_entries() {
     daemon.clock(-0.2);
     daemon.ran("good", &minute(0));
     assert_eq!(place.ask_jobs().len(), 1);
+    place.ask(&["status"]).exits(0).prints("without the entries of 1 mistake");
+    place.jobs("0 12 * * * @policy(deadline=1h) name=good NOTE\n");
+    place.ask(&["reload"]).exits(0);
+    let status = place.ask(&["status", "--format", "json"]).exits(0).json();
+    assert_eq!(status["leftOut"], 0);
     daemon.stop();
 }
 
@@ -375,7 +380,8 @@ fn who_ends_it_is_told_what_is_left() {
             assert_eq!(output.json()["left"], 1);
             continue;
         }
-        let said = "waiting for 1 running job\nleft alone: 1 running job\n";
+        let said =
+            "waiting for 1 running job (`krond stop --now` ends them)\nleft alone: 1 running job\n";
         assert_eq!((&*output.stderr, &*output.stdout), (said, "krond has ended\n"));
     }
 }

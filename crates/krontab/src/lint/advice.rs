@@ -107,7 +107,7 @@ impl Adviser {
             let date = change.date;
             let (hour, minute) = change.first;
             let what = match (change.kind, fixed) {
-                (ChangeKind::Gap, true) => "does not exist (runs right after the jump)",
+                (ChangeKind::Gap, true) => "does not exist (counts as right after the jump)",
                 (ChangeKind::Gap, false) => "does not exist (does not run)",
                 (ChangeKind::Fold, true) => "comes twice (runs the first time)",
                 (ChangeKind::Fold, false) => "comes twice (runs both times)",
