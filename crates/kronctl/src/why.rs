@@ -17,6 +17,7 @@ use kron_operator::facts::{self, Fact, Phase};
 use kron_term::choice::Format;
 use kron_term::failure::{Failure, USER, note};
 use kron_term::period::{self, Earlier, Policy, Rows};
+use kron_term::table::Table;
 use kron_term::{moment, terminal};
 use kube::ResourceExt;
 use serde::Serialize;
@@ -41,7 +42,12 @@ pub fn why(arguments: &Why, zones: &mut Zones) -> Result<u8, Failure> {
                 let uid = kronjob.uid().unwrap_or_default();
                 Ok((kronjob, reached.jobs(name).await, reached.events(&uid).await))
             })?;
-            let subject = subject::of(&kronjob, zones)?;
+            // Of a spec that cannot be used nothing can be computed; what was recorded stays.
+            let subject = subject::of(&kronjob, zones).inspect_err(|_| {
+                if arguments.format == Format::Text {
+                    terminal::print(&kronjob.status.as_ref().map(recorded).unwrap_or_default());
+                }
+            })?;
             let uid = kronjob.uid().unwrap_or_default();
             let facts = |jobs: Vec<_>| {
                 let facts = jobs.iter().filter_map(Fact::of);
@@ -67,6 +73,28 @@ pub fn why(arguments: &Why, zones: &mut Zones) -> Result<u8, Failure> {
         Format::Text => terminal::print(&answer.page(job.zone(), now.floor())),
     }
     Ok(0)
+}
+
+/// The latest outcomes as a status has them, without anything that its spec would have to say.
+#[must_use]
+pub fn recorded(status: &KronJobStatus) -> String {
+    if status.history.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(vec!["PERIOD", "CHOSEN", "OUTCOME", "JOB", "ENDED", "WHY"]);
+    for entry in status.history.iter().rev() {
+        let chosen = entry.chosen_time.as_deref().unwrap_or("-");
+        let result = entry.result.map(|result| format!("{result:?}").to_lowercase());
+        table.row(vec![
+            entry.period_id.as_str().into(),
+            chosen.into(),
+            entry.outcome.as_str().into(),
+            entry.job.as_deref().unwrap_or("-").into(),
+            result.as_deref().unwrap_or("-").into(),
+            entry.reason.as_deref().unwrap_or_default().into(),
+        ]);
+    }
+    format!("{}\n", table.render())
 }
 
 /// What could be listed; that it could not is told, and no reason to say nothing.

@@ -2,7 +2,7 @@
 
 use kron_core::{Job, Zones};
 use kron_operator::facts::{Fact, Phase};
-use kronctl::why::{Seen, Told, answer};
+use kronctl::why::{Seen, Told, answer, recorded};
 use serde_json::{Value, json};
 
 const NOW: &str = "2026-03-02T12:00:00Z";
@@ -458,4 +458,29 @@ fn events() {
     };
     let expected = closed(&[2, 3, 5].map(event).concat());
     assert_eq!(tell(DAILY, Some(&seen), Some("2026-03-02")), expected);
+}
+
+/// A spec that cannot be used takes nothing away from what was recorded.
+#[test]
+fn what_was_recorded() {
+    assert_eq!(recorded(&serde_json::from_value(json!({})).unwrap()), "");
+    let status = json!({ "history": [
+        { "periodId": "2026-03-02T10:01:00Z", "chosenTime": "2026-03-02T10:01:07Z",
+          "outcome": "missed", "reason": "too late" },
+        { "periodId": "2026-03-02T10:00:00Z", "chosenTime": "2026-03-02T10:00:05Z",
+          "outcome": "executed", "job": "a-29541240", "result": "succeeded" },
+    ] });
+    let lines: Vec<String> = recorded(&serde_json::from_value(status).unwrap())
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    // Behind the heads of the columns.
+    assert_eq!(
+        lines[1..],
+        [
+            "2026-03-02T10:00:00Z 2026-03-02T10:00:05Z executed a-29541240 succeeded",
+            "2026-03-02T10:01:00Z 2026-03-02T10:01:07Z missed - - too late",
+            "",
+        ]
+    );
 }

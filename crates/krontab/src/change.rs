@@ -115,12 +115,26 @@ pub fn target(given: Option<&Path>) -> Result<PathBuf, Failure> {
 
 /// The file that a job stands in, and its name.
 fn locate(job: &str, target: &Target) -> Result<(PathBuf, String), Failure> {
+    if let Some(found) = target.file.as_deref().and_then(|file| locate_in(file, job)) {
+        return Ok(found);
+    }
     let source = Source { file: target.file.iter().cloned().collect(), installed: None };
     let files = jobs::load(&source, &mut Zones::bundled())?;
     let (_, entry) = jobs::find(&files, job)?;
     let identity = entry.job.identity().as_str();
     let path = &identity[..identity.len() - entry.name().len() - 1];
     Ok((path.into(), entry.name().to_string()))
+}
+
+/// The same, if it is in this file; the entry may be the one that is wrong with it, and is to be
+/// mended.
+fn locate_in(file: &Path, job: &str) -> Option<(PathBuf, String)> {
+    let path = places::clean(file).ok()?;
+    let bytes = config::read(&path).ok()?.bytes;
+    let text = std::str::from_utf8(&bytes).ok()?;
+    let prefix = format!("{}:", path.display());
+    let name = job.strip_prefix(&prefix).unwrap_or(job).to_string();
+    edit::find(text, &name).map(|_| (path, name))
 }
 
 fn key(word: &str) -> Result<Key, Failure> {

@@ -239,15 +239,40 @@ fn not_found_or_found() {
     }
 }
 
+/// What is wrong can be mended, or taken out, as long as nothing else is wrong.
+#[test]
+fn mend() {
+    let bad = "0 7 * * 7 name=bad command=/bin/true\n0 8 * * * name=good command=/bin/true\n";
+    let good = "0 8 * * * name=good command=/bin/true\n";
+    for (args, expected) in [
+        (&["remove", "bad"][..], good.to_string()),
+        (&["remove", "HERE/shop.kron:bad"], good.to_string()),
+        (
+            &["set", "bad", "schedule=0 7 * * SUN"],
+            format!("0 7 * * SUN name=bad command=/bin/true\n{good}"),
+        ),
+    ] {
+        let place = Place::new();
+        place.write("shop.kron", bad);
+        let here = place.at("").display().to_string();
+        let args: Vec<String> =
+            args.iter().map(|arg| arg.replace("HERE", here.trim_end_matches('/'))).collect();
+        change(&place, &args.iter().map(String::as_str).collect::<Vec<_>>()).exits(0);
+        assert_eq!(place.read("shop.kron"), expected, "{args:?}");
+    }
+    // Another is wrong still.
+    let place = Place::new();
+    place.write("shop.kron", bad);
+    change(&place, &["remove", "good"]).exits(2).says("nothing was written");
+    assert_eq!(place.read("shop.kron"), bad);
+}
+
 /// A file that is invalid already is not touched either.
 #[test]
 fn an_invalid_file() {
     let bad = "60 * * * * name=bad command=/bin/true\n";
-    for args in [
-        &["add", "new", "5 5 * * *", "--", "/bin/true"][..],
-        &["set", "bad", "timeout=1h"],
-        &["remove", "bad"],
-    ] {
+    for args in [&["add", "new", "5 5 * * *", "--", "/bin/true"][..], &["set", "bad", "timeout=1h"]]
+    {
         let place = Place::new();
         place.write("shop.kron", bad);
         change(&place, args).exits(2).says("out-of-range");

@@ -5,6 +5,7 @@
 
 use super::Look;
 use crate::cluster::Fail;
+use crate::desk::Held;
 use crate::facts::Fact;
 use crate::obstacle::PAUSE;
 use crate::tell::now;
@@ -35,6 +36,7 @@ impl Look<'_> {
     /// Ends Jobs, because a period waits for it; if one cannot be, which and why.
     pub(super) async fn end(
         &self,
+        held: &Held,
         jobs: &[Fact],
         delete: &[String],
         release: &[String],
@@ -42,6 +44,7 @@ impl Look<'_> {
         for job in named(jobs, delete) {
             let _leave = self.context.lanes.urgent().await;
             self.delete(job, true).await.map_err(|fail| (job.name.clone(), fail))?;
+            self.tell_replacing(held, job);
         }
         for job in named(jobs, release) {
             self.release(job).await.map_err(|fail| (job.name.clone(), fail))?;

@@ -305,7 +305,7 @@ impl Look<'_> {
             Step::Confirm => self.confirm(held).await,
             Step::Create(permit) => self.create(held, &permit, surety, judged).await,
             Step::End { delete, release } => {
-                if let Err((name, fail)) = self.end(&view.jobs, &delete, &release).await {
+                if let Err((name, fail)) = self.end(held, &view.jobs, &delete, &release).await {
                     self.unended(case, &name, &fail).await?;
                     return Err(fail);
                 }

@@ -142,6 +142,23 @@ impl Look<'_> {
         self.context.teller.log(&line);
     }
 
+    /// A Job is deleted because a later period takes its place (EXE-21): its end alone would not
+    /// tell why.
+    pub(super) fn tell_replacing(&self, held: &Held, job: &Fact) {
+        let waiting = self.entry(|entry| entry.replacing.first().map(|waiting| waiting.period));
+        let waiting = waiting.flatten();
+        let line = about(self.key, Level::Info, "replacing")
+            .with("period_id", job.period)
+            .with("kubernetes_job", &job.name)
+            .with_some("replaced_by", waiting);
+        self.context.teller.log(&line);
+        let by = waiting.map_or("a later one".to_string(), |period| format!("period {period}"));
+        let note = format!("period {}: deleted Job {}, {by} takes its place", job.period, job.name);
+        let (reason, job) = ("Replaced", Some(job.name.clone()));
+        let announcement = Announcement { is_warning: false, reason, note, job };
+        self.context.announce(self.key, &held.uid, announcement);
+    }
+
     /// A request failed, the last of so many in a row.
     pub(super) fn tell_failure(&self, fail: &Fail, failures: u32, uid: Option<&str>) {
         if matches!(fail, Fail::Conflict | Fail::Deposed) {
