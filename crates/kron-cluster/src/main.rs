@@ -92,25 +92,29 @@ impl Up {
         let controllers =
             if self.cron_jobs { Controllers::with_cron_jobs() } else { Controllers::default() };
         cluster.start_controllers(&controllers)?;
+        // Who reads the next line may end us at once.
+        let signals = hold_back_signals();
         println!("export KUBECONFIG={}", cluster.kubeconfig().display());
         eprintln!(
             "kron-cluster: ready after {:.1} s; logs are in {}; Ctrl-C ends it",
             from.elapsed().as_secs_f64(),
             cluster.directory().display()
         );
-        wait_for_end();
+        // It does not fail for signals that exist. If it did: the cluster would end at once.
+        let _ = signals.wait();
         Ok(())
     }
 }
 
-/// Waits for Ctrl-C and its like. They are held back only now, because a program started
-/// with them held back would never hear them; before, they end us, and the cluster with
-/// us.
-fn wait_for_end() {
+/// Holds back Ctrl-C and its like, to wait for them. Only once everything is started, because a
+/// program started with them held back would never hear them; before, they end us, and the
+/// cluster with us.
+fn hold_back_signals() -> SigSet {
     let mut signals = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         signals.add(signal);
     }
-    // Neither fails for signals that exist. If one did: the cluster would end at once.
-    let _ = signals.thread_block().and_then(|()| signals.wait());
+    // This does not fail for signals that exist, either.
+    let _ = signals.thread_block();
+    signals
 }
