@@ -250,6 +250,8 @@ fn refused_cron_fields() {
     configuration("", Code::FieldCount, "", "minute hour");
     configuration("0 0 * *", Code::FieldCount, "", "4 cron fields");
     configuration("0 0 * * * *", Code::FieldCount, "*", "no seconds");
+    let zoned = "CRON_TZ=Europe/Berlin 0 3 * * *";
+    configuration(zoned, Code::FieldCount, "*", "`@tz(Europe/Berlin)`");
     configuration("0 0 * * * 2026 7", Code::FieldCount, "2026 7", "7 cron fields");
     configuration("0 0 * * * win(after,1h)", Code::FieldCount, "win(after,1h)", "`@win(after,1h)`");
     configuration("@daily", Code::Macro, "@daily", "`0 0 * * *`");

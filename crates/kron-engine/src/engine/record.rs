@@ -164,18 +164,16 @@ impl Engine {
 
     /// The start is durable: the command may run.
     fn release(&mut self, id: RunId, moment: Moment, effects: &mut Vec<Effect>) {
+        let Some(key) = self.runs.get(&id).map(|run| run.job) else { return };
+        let timeout = self.job(key).and_then(|job| job.entry.timeout);
+        let timeout = timeout.filter(|_| !mutant::is(Mutant::TimeoutForgotten));
         let Some(run) = self.runs.get_mut(&id) else { return };
         let Phase::AtGate(begun) = &run.phase else { return };
         let begun = begun.clone();
-        run.phase = Phase::Running(begun.clone());
-        let key = run.job;
-        let timeout = self.job(key).and_then(|job| job.entry.timeout);
-        let timeout = timeout.filter(|_| !mutant::is(Mutant::TimeoutForgotten));
+        (run.phase, run.timeout) = (Phase::Running(begun.clone()), timeout);
         if let Some(timeout) = timeout {
             self.set_alarm(moment.uptime + timeout, id, Alarm::Timeout);
         }
-        let Some(run) = self.runs.get_mut(&id) else { return };
-        run.timeout = timeout;
         let run = &self.runs[&id];
         let Some(job) = self.job(key) else { return };
         let late = moment.now.since(run.chosen.instant()).unwrap_or_default();

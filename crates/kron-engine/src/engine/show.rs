@@ -26,9 +26,10 @@ impl Engine {
     #[must_use]
     pub fn key_after(&self, sent: Option<&Identity>) -> Option<JobKey> {
         let identity = |key: &JobKey| self.job(*key).map(Tracked::identity);
-        let place = self.index.partition_point(|key| sent.is_some() && identity(key) <= sent);
+        // Before the first there is none, which is less than any.
+        let place = self.index.partition_point(|key| identity(key) <= sent);
         let configured = self.index.get(place).copied();
-        let lingering = self.lingering().filter(|key| sent.is_none() || identity(key) > sent);
+        let lingering = self.lingering().filter(|key| identity(key) > sent);
         configured.into_iter().chain(lingering).min_by_key(identity)
     }
 

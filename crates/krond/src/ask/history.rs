@@ -23,17 +23,15 @@ pub fn history(arguments: &AskJob) -> Result<u8, Failure> {
     }
     let rows = answer["history"].as_array().map_or(&[][..], Vec::as_slice);
     let last = &answer["last"];
-    for run in answer["running"].as_array().into_iter().flatten() {
+    let running = answer["running"].as_array().map_or(&[][..], Vec::as_slice);
+    for run in running {
         let (period, since) = (text(run, "periodId"), text(run, "startedAt"));
         if let Some(pid) = run["pid"].as_u64().filter(|_| !since.is_empty()) {
             terminal::print(&format!("{period} is running, pid {pid}, since {since}\n"));
         }
     }
-    let is_running = |period: &Value| {
-        let mut running = answer["running"].as_array().into_iter().flatten();
-        running.any(|run| run["periodId"] == period["periodId"])
-    };
-    let last = if is_running(last) { &Value::Null } else { last };
+    let is_running = running.iter().any(|run| run["periodId"] == last["periodId"]);
+    let last = if is_running { &Value::Null } else { last };
     if rows.is_empty() && !last.is_null() {
         // The history may be as short as nothing; how the last period ended is known.
         terminal::print("no history is kept; the last period:\n\n");

@@ -73,22 +73,25 @@ fn offline(arguments: &AskJob) -> Result<(std::path::PathBuf, Identity), Failure
         return Ok((directory, identity));
     }
     let known = store::identities(&directory);
-    let name = |identity: &'_ Identity| identity.as_str().rsplit(':').next().map(String::from);
-    let mut meant = known.iter().filter(|identity| name(identity).as_deref() == Some(word));
+    let mut meant = known.iter().filter(|identity| name_of(identity) == word);
     let failure = |what: String| Failure::new(USER, format!("krond is not running, and {what}"));
     match (meant.next(), meant.next()) {
         (Some(one), None) => Ok((directory, one.clone())),
         (Some(one), Some(other)) => Err(failure(format!("there are several jobs `{word}`"))
             .hint(format!("name an identity, such as `{one}` or `{other}`"))),
         (None, _) => {
-            let names: Vec<String> = known.iter().filter_map(name).collect();
-            let hint = match nearest(word, names.iter().map(String::as_str)) {
+            let hint = match nearest(word, known.iter().map(name_of)) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "name its identity, such as `/etc/krond.d/shop.kron:backup`".into(),
             };
             Err(failure(format!("its state knows no job `{word}`")).hint(hint))
         }
     }
+}
+
+/// What is behind the file in an identity.
+fn name_of(identity: &Identity) -> &str {
+    identity.as_str().rsplit(':').next().unwrap_or_default()
 }
 
 fn reset(arguments: &AskJob) -> Result<u8, Failure> {

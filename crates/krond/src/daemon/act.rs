@@ -5,7 +5,7 @@ use super::search::{Asked, Search};
 use super::{Daemon, End, Surroundings};
 use crate::crash;
 use crate::exec::group::{Leader, signal_group};
-use crate::exec::{Order, Report, Target, is_transient, process};
+use crate::exec::{Order, Report, Spawned, Target, is_transient, process};
 use crate::poll::{Interest, Source};
 use kron_core::line::{Level, Line};
 use kron_engine::event::{Event, Exit, Preparation, RunId, Signal, StartFailure};
@@ -60,21 +60,20 @@ impl Daemon {
     /// Processes were made, or could not be.
     pub(super) fn spawned(&mut self) {
         for spawned in self.launcher.results() {
-            let run = RunId(spawned.run);
-            let failure = match spawned.result {
-                Ok(prepared) => {
-                    match self.processes.arrived(run, prepared, spawned.begun, &self.poll) {
-                        Ok(_) => {
-                            crash::point("spawned");
-                            continue;
-                        }
-                        Err(error) => StartFailure {
-                            operation: "watch the process",
-                            message: error.to_string(),
-                            is_transient: true,
-                        },
+            let Spawned { run, begun, result } = spawned;
+            let run = RunId(run);
+            let failure = match result {
+                Ok(prepared) => match self.processes.arrived(run, prepared, begun, &self.poll) {
+                    Ok(_) => {
+                        crash::point("spawned");
+                        continue;
                     }
-                }
+                    Err(error) => StartFailure {
+                        operation: "watch the process",
+                        message: error.to_string(),
+                        is_transient: true,
+                    },
+                },
                 Err(_) if !self.processes.failed(run) => continue,
                 Err(refusal) => StartFailure {
                     operation: "start a process",

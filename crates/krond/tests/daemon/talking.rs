@@ -57,6 +57,14 @@ fn obs_01_02_03_lif_06_status_jobs_history_and_why() {
         assert!(table.contains(name), "no {name} in:\n{table}");
     }
 
+    // What runs has not ended, and decides what becomes of the next.
+    let history = place.ask(&["history", "runs"]).exits(0);
+    let history = history.prints(&format!("{} is running, pid {pid}, since", minute(0)));
+    assert!(!history.stdout.contains("exit unknown"), "{}", history.stdout);
+    let busy = format!("skipped if process {pid} still runs then");
+    place.ask(&["why", "runs"]).exits(0).prints(&busy);
+    assert!(!place.ask(&["why", "a"]).stdout.contains("if busy"));
+
     let history = place.ask(&["history", "a", "--format", "json"]).exits(0).json();
     let entry = &history["history"][0];
     assert_eq!(entry["exitCode"], 3);
