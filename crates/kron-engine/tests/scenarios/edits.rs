@@ -709,6 +709,7 @@ fn jobs_are_listed_across_a_reload() {
     while let Some(identity) = next(&mut world, sent.as_ref()) {
         listed.push(identity.as_str().rsplit(':').next().unwrap().to_string());
         sent = Some(identity);
+        assert!(listed.len() < 9, "without an end: {listed:?}");
         if listed.len() == 2 {
             // What was sent goes, what comes is put before and behind it; `b` still runs.
             for line in ["drop a", "drop b", "job c 0 12 * * * @win(after,0s)", "+1s reload"] {
